@@ -149,8 +149,8 @@ class NetworkTransport final : public Transport {
 StatusOr<std::unique_ptr<Transport>> OpenNetwork(const std::string& path) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) {
     return errors::Unimplemented(
-        "this build of Millstream has no library that connects processes, so that a cluster can "
-        "only have tasks of one process; expected it at '",
+        "the library that connects processes is not installed (pip install millstream[cluster]), "
+        "so that a cluster can only have tasks of one process; expected it at '",
         path, "'");
   }
   // It stays open: threads of it may run until the process ends.

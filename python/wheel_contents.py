@@ -20,6 +20,12 @@ def plugin_check_wheel_path() -> pathlib.Path:
     return path.absolute()
 
 
+def cluster_wheel_path() -> pathlib.Path:
+    """The wheel of the library that connects processes."""
+    (path,) = pathlib.Path("python").glob("millstream_cluster-*.whl")
+    return path.absolute()
+
+
 def unpack(folder: pathlib.Path, wheel: pathlib.Path | None = None) -> pathlib.Path:
     """Unpack a wheel, by default the package's, into a folder that can stand on Python's path."""
     with zipfile.ZipFile(wheel or wheel_path()) as archive:

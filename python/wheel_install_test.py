@@ -54,7 +54,7 @@ def environment(
         "--no-index",
         "--find-links",
         plugin_check_wheel_path().parent,
-        f"{wheel_path()}[plugin-check]",
+        f"{wheel_path()}[plugin-check,cluster]",
         cwd=folder,
     )
     run(*pip, "check", cwd=folder)

@@ -15,7 +15,13 @@ import zipfile
 
 import pytest
 
-from wheel_contents import elf_files, plugin_check_wheel_path, unpack, wheel_path
+from wheel_contents import (
+    cluster_wheel_path,
+    elf_files,
+    plugin_check_wheel_path,
+    unpack,
+    wheel_path,
+)
 from wheels import elf, vendor
 
 # What is installed besides oneDNN, which is Debian's and has 39.7 MB: 16 MB up to 422 ops, and for
@@ -23,6 +29,8 @@ from wheels import elf, vendor
 MAX_BYTES_BESIDES_ONEDNN = 16_000_000
 OPS_IN_THEM = 422
 MAX_BYTES_AN_OP = 20_000
+# gRPC, OpenSSL and what they need, all Debian's: 15 MB.
+MAX_BYTES_OF_CLUSTER_WHEEL = 20_000_000
 
 
 @pytest.fixture(scope="module")
@@ -166,13 +174,14 @@ def test_package_exports_its_entry_points_alone(installed: pathlib.Path) -> None
         assert elf.exported(plugin) == ["ms_plugin_entry"]
 
 
-def test_metadata_asks_for_numpy_and_offers_the_kit(installed: pathlib.Path) -> None:
+def test_metadata_asks_for_numpy_and_offers_more(installed: pathlib.Path) -> None:
     metadata = email.message_from_string(read_distribution(installed, "METADATA"))
     assert metadata["Name"] == "millstream"
     assert metadata["Requires-Python"] == ">=3.11"
     check = f'millstream-plugin-check=={metadata["Version"]}; extra == "plugin-check"'
-    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24", check]
-    assert metadata.get_all("Provides-Extra") == ["plugin-check"]
+    cluster = f'millstream-cluster=={metadata["Version"]}; extra == "cluster"'
+    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24", check, cluster]
+    assert metadata.get_all("Provides-Extra") == ["plugin-check", "cluster"]
     assert str(metadata.get_payload()).lstrip().startswith("# Millstream")
     tag = email.message_from_string(read_distribution(installed, "WHEEL"))["Tag"]
     assert tag == "cp311-abi3-manylinux_2_34_x86_64"
@@ -264,6 +273,63 @@ def test_without_the_kit_the_command_says_what_to_install(installed: pathlib.Pat
         "sys.stderr = sys.stdout\nprint(main(['plugin-check', 'any.so']))"
     )
     assert "pip install millstream[plugin-check]" in run(installed, program)
+
+
+# A parameter server and a worker, each a process.
+CLUSTER = """
+import millstream as tf
+task = tf.cluster.from_environment()
+task.start_server()
+if task.is_ps:
+    task.serve()
+with tf.device("/job:ps/task:0"):
+    half = tf.Variable(20.0) + 1.0
+with tf.Session(task.target) as session:
+    session.run(tf.global_variables_initializer())
+    print(session.run(2.0 * half))
+"""
+
+
+def run_cluster(site: pathlib.Path) -> list[str]:
+    """What the tasks of CLUSTER print, and the status with which the cluster ends."""
+    task = f"import sys; sys.path.insert(0, {str(site)!r})\n{CLUSTER}"
+    command = ["/usr/bin/python3", "-I", "-B", "-c", task]
+    program = f"import millstream as tf\nprint(tf.cluster.LocalCluster({command!r}, ps=1).run())"
+    return run(site, program).splitlines()
+
+
+def test_the_wheel_of_clusters_connects_processes(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    site = tmp_path_factory.mktemp("cluster")
+    for wheel in (wheel_path(), cluster_wheel_path()):
+        unpack(site, wheel)
+    assert run_cluster(site) == ["worker:0| 42.0", "0"]
+
+
+def test_without_the_wheel_of_clusters_the_error_names_it(installed: pathlib.Path) -> None:
+    *lines, status = run_cluster(installed)
+    assert status == "1"
+    assert [line for line in lines if "pip install millstream[cluster]" in line] != []
+
+
+def test_the_wheel_of_clusters_brings_its_libraries(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    site = unpack(tmp_path_factory.mktemp("cluster"), cluster_wheel_path())
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    print(f"wheel: {cluster_wheel_path().stat().st_size / 1e6:.1f} MB, installed: {size:,} B")
+    assert size <= MAX_BYTES_OF_CLUSTER_WHEEL
+    package = site / "millstream_cluster"
+    library = package / "transports/libmillstream_grpc.so"
+    assert elf.exported(library) == ["millstream_network"]
+    assert elf.run_path(library) == ["$ORIGIN/../libs"]
+    libraries = {path.name for path in (package / "libs").iterdir()}
+    for path in elf_files(site):
+        assert set(elf.needed(path)) - vendor.PROVIDED <= libraries, path
+        assert [name for name in elf.exported(path) if "google" in name] == [], path
+    owners = {path.parent.name for path in site.glob("*.dist-info/licenses/*/copyright")}
+    assert {"libgrpc29", "libgrpc++1.51", "libssl3"} <= owners
 
 
 def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -> None:

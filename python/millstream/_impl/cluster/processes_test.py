@@ -13,22 +13,15 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream._impl.session import targets
 
 _SERVE = """
 import sys
 import millstream as tf
 tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
 """
-_LIBRARY = "distributed_runtime/grpc/libmillstream_grpc.so"
 
-
-def _library() -> str:
-    """The library that the build made; an installed package has its own or none."""
-    built = os.path.abspath(_LIBRARY)
-    return os.environ.get("MILLSTREAM_CLUSTER_LIBRARY", built if os.path.exists(built) else "")
-
-
-if not _library():
+if not targets.library().exists():
     print("no library connects processes here: its tests do not run")
     pytest.skip("no library connects processes", allow_module_level=True)
 
@@ -59,8 +52,7 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", _library())
+def cluster() -> Iterator[Cluster]:
     made = Cluster(2)
     yield made
     made.end()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from millstream import _runtime
@@ -13,6 +15,7 @@ from millstream._impl.base import errors, package
 
 _LOG = logging.getLogger("millstream")
 
+_DISTRIBUTION = "millstream_cluster"  # pip install millstream[cluster]
 _TURN_MS = 2000  # how long one attempt waits for tasks that do not answer
 _PAUSE = 0.1  # between attempts, in seconds
 _NEWS_PERIOD = 10.0  # between messages
@@ -74,7 +77,17 @@ def reset(target: str, containers: tuple[str, ...]) -> None:
 
 def use_library() -> None:
     """Say where the library is that connects processes."""
+    _runtime.cluster_set_library(str(library()))
+
+
+def library() -> Path:
+    """Where the library is that connects processes; it may not be there.
+
+    ``MILLSTREAM_CLUSTER_LIBRARY`` names it, or it is that of the installed distribution.
+    """
     given = os.environ.get("MILLSTREAM_CLUSTER_LIBRARY")
-    _runtime.cluster_set_library(
-        given or str(package.FOLDER / "transports" / "libmillstream_grpc.so")
-    )
+    if given:
+        return Path(given)
+    found = importlib.util.find_spec(_DISTRIBUTION)
+    folder = package.FOLDER if found is None or found.origin is None else Path(found.origin).parent
+    return folder / "transports" / "libmillstream_grpc.so"
