@@ -31,8 +31,8 @@ enum { kMillstreamNetworkVersion = 1 };
 
 typedef struct millstream_network_table {
   uint32_t version; /* kMillstreamNetworkVersion */
-  /* Listens at "HOST:PORT"; sets *port to the port that it has. NULL if the address cannot be used.
-   */
+  /* Listens at "HOST:PORT"; sets *port to the port that it has. NULL if the address cannot be used,
+   * or must not be without certificates (grpc/credentials.h). */
   void* (*serve)(const char* address, millstream_handle_request handle, void* user, int32_t* port);
   /* Answers a request, once. */
   void (*respond)(void* call, millstream_slice* slices, size_t n);

@@ -5,7 +5,6 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "distributed_runtime/grpc/bytes.h"
+#include "distributed_runtime/grpc/credentials.h"
 
 namespace millstream::network {
 namespace {
@@ -28,6 +28,7 @@ constexpr int kFirstBackoffMs = 50;
 constexpr int kLastBackoffMs = 1000;
 
 struct ClientChannel {
+  std::string authorization;  // what each request carries; "" if nothing
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
 };
@@ -88,7 +89,11 @@ void* Connect(const char* address) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   auto* const made = new ClientChannel;
-  made->channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  Credentials credentials;
+  // Without valid credentials, every call fails.
+  const auto of_channel = credentials.Read() ? credentials.ForChannel() : nullptr;
+  if (of_channel != nullptr) made->authorization = credentials.AuthorizationFor(address);
+  made->channel = grpc::CreateCustomChannel(address, of_channel, arguments);
   made->stub = std::make_unique<grpc::GenericStub>(made->channel);
   return made;
 }
@@ -105,9 +110,10 @@ void* StartCall(void* channel, const char* method, millstream_slice* slices, siz
         std::chrono::duration_cast<std::chrono::system_clock::duration>(
             std::chrono::nanoseconds(deadline_ns))));
   }
-  grpc::GenericStub* const stub = static_cast<ClientChannel*>(channel)->stub.get();
-  call->reader = stub->PrepareUnaryCall(&call->context, std::string("/millstream/") + method,
-                                        ToBytes(slices, n), Queue());
+  const auto& to = *static_cast<ClientChannel*>(channel);
+  if (!to.authorization.empty()) call->context.AddMetadata("authorization", to.authorization);
+  call->reader = to.stub->PrepareUnaryCall(&call->context, std::string("/millstream/") + method,
+                                           ToBytes(slices, n), Queue());
   auto* const handle = new ClientCallRef(call);
   call->reader->StartCall();
   call->reader->Finish(&call->response, &call->status, new ClientCallRef(call));

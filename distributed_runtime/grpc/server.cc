@@ -1,7 +1,6 @@
 #include "distributed_runtime/grpc/server.h"
 
 #include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "distributed_runtime/grpc/bytes.h"
+#include "distributed_runtime/grpc/credentials.h"
 
 namespace millstream::network {
 namespace {
@@ -21,10 +21,20 @@ constexpr int kThreads = 2;
 constexpr int kLeastPingPeriodMs = 500;
 constexpr char kPrefix[] = "/millstream/";
 
+// Takes as long for texts of one size whatever they differ in, so that nobody can guess a token
+// byte by byte.
+bool IsSame(const std::string& expected, grpc::string_ref got) {
+  if (expected.size() != got.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < expected.size(); ++i) difference |= expected[i] ^ got.data()[i];
+  return difference == 0;
+}
+
 // Calls hold it, because answers may come after the server has stopped.
 struct ServerState {
   millstream_handle_request handle = nullptr;
   void* user = nullptr;
+  std::string authorization;  // what requests must carry; "" if nothing
   grpc::AsyncGenericService service;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
@@ -56,12 +66,16 @@ class ServerCall {
       case Stage::kAwaits:
         if (!ok) return Delete();
         Await(server_);
+        if (!IsAllowed()) {
+          return Refuse(grpc::StatusCode::UNAUTHENTICATED,
+                        "the request has not the cluster's token");
+        }
         stage_ = Stage::kReads;
         if (!Post([this] { stream_.Read(&request_, this); })) Delete();
         return;
       case Stage::kReads:
         stage_ = Stage::kHandles;
-        if (!ok) return Refuse();
+        if (!ok) return RefuseMethod();
         return Handle();
       case Stage::kHandles:
       case Stage::kEnds: return Delete();
@@ -91,15 +105,24 @@ class ServerCall {
     return true;
   }
 
-  void Refuse() {
+  bool IsAllowed() const {
+    if (server_->authorization.empty()) return true;
+    const auto& metadata = context_.client_metadata();
+    const auto found = metadata.find("authorization");
+    return found != metadata.end() && IsSame(server_->authorization, found->second);
+  }
+
+  void RefuseMethod() { Refuse(grpc::StatusCode::UNIMPLEMENTED, "no request of Millstream"); }
+
+  void Refuse(grpc::StatusCode code, const char* message) {
     stage_ = Stage::kEnds;
-    const grpc::Status status(grpc::StatusCode::UNIMPLEMENTED, "no request of Millstream");
+    const grpc::Status status(code, message);
     if (!Post([&] { stream_.Finish(status, this); })) Delete();
   }
 
   void Handle() {
     const std::string& method = context_.method();
-    if (method.rfind(kPrefix, 0) != 0) return Refuse();
+    if (method.rfind(kPrefix, 0) != 0) return RefuseMethod();
     std::vector<millstream_slice> slices = ToSlices(request_);
     request_.Clear();
     server_->handle(server_->user, this, method.c_str() + sizeof(kPrefix) - 1, slices.data(),
@@ -122,12 +145,15 @@ void RunQueue(grpc::ServerCompletionQueue* queue) {
 }  // namespace
 
 void* Serve(const char* address, millstream_handle_request handle, void* user, int32_t* port) {
+  Credentials credentials;
+  if (!credentials.Read() || !credentials.MayServe(address)) return nullptr;
   const auto state = std::make_shared<ServerState>();
+  state->authorization = credentials.Authorization();
   state->handle = handle;
   state->user = user;
   grpc::ServerBuilder builder;
   int chosen = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &chosen);
+  builder.AddListeningPort(address, credentials.ForServer(), &chosen);
   builder.RegisterAsyncGenericService(&state->service);
   builder.SetMaxReceiveMessageSize(-1);
   builder.SetMaxSendMessageSize(-1);

@@ -12,7 +12,7 @@ from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.cluster.cluster_spec import ClusterSpec
 from millstream._impl.graph.arguments import FLAG, INTEGER, TEXT, Kind, or_none, takes
-from millstream._impl.session import plugins, targets
+from millstream._impl.session import credentials, plugins, targets
 
 # How long a join waits before it lets signal handlers run.
 _TURN_MS = 100
@@ -43,7 +43,8 @@ class Server:
     """A task of a cluster: it runs parts of steps, and keeps variables.
 
     The task listens at its address in the cluster, and there only. Whoever can reach the address
-    can run any graph in this process: the address must be of a network that is trusted.
+    can run any graph in this process, so that an address other than ``localhost`` needs
+    certificates (docs/security.md).
 
     Parameters
     ----------
@@ -68,6 +69,10 @@ class Server:
         The cluster has no such task.
     UnavailableError
         The address is in use.
+    PermissionDeniedError
+        Other machines may reach the address, and there are no certificates.
+    FailedPreconditionError
+        Certificates or a token are not in order.
 
     Examples
     --------
@@ -97,6 +102,7 @@ class Server:
         definition = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         plugins.find_packages()
         targets.use_library()
+        _check_address(definition)
         try:
             self._handle = _runtime.Server(definition.SerializeToString())
         except _runtime.StatusError as error:
@@ -178,6 +184,17 @@ def _server_def(
     if config is not None:
         definition.default_session_config.MergeFrom(config)
     return definition
+
+
+def _check_address(definition: Any) -> None:
+    """Raise PermissionDeniedError if the server must not listen at its address."""
+    if not targets.library().exists():
+        return  # only this process will reach it
+    cluster = ClusterSpec(definition.cluster)
+    job, index = definition.job_name, definition.task_index
+    # The runtime says what is wrong where there is no such task.
+    if job in cluster.jobs and index in cluster.task_indices(job):
+        credentials.check_address(cluster.task_address(job, index))
 
 
 @atexit.register

@@ -76,7 +76,16 @@ def reset(target: str, containers: tuple[str, ...]) -> None:
 
 
 def use_library() -> None:
-    """Say where the library is that connects processes."""
+    """Say where the library is that connects processes.
+
+    Raises
+    ------
+    FailedPreconditionError
+        The certificates or the token that it is to use are not in order.
+    """
+    from millstream._impl.session import credentials  # lazy: most programs have no cluster
+
+    credentials.check()
     _runtime.cluster_set_library(str(library()))
 
 
