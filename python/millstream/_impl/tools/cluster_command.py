@@ -2,6 +2,7 @@
 
 ``millstream server`` is a task of a cluster as a program: it serves until SIGTERM ends it.
 ``millstream cluster run PROGRAM`` runs a program as all tasks of a cluster of this machine.
+``millstream cluster kubernetes`` and ``slurm`` print what runs one there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from typing import Any
 
 from millstream._impl.base import errors
+from millstream._impl.cluster import kubernetes_jobs, slurm_script
 from millstream._impl.cluster.environment import from_environment
 from millstream._impl.cluster.local_cluster import LocalCluster
 from millstream._impl.cluster.task import Task, ending_by_sigterm
@@ -100,6 +102,29 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("program", metavar="PROGRAM", help="a Python file, or a command")
     running.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
 
+    job = add("kubernetes", "print the manifest of a job of Kubernetes, for kubectl apply -f -")
+    job.add_argument("--name", required=True, help="of the job")
+    job.add_argument("--image", required=True, help="the container's")
+    job.add_argument(
+        "--kind", choices=("indexed-job", "tf-job"), default="indexed-job", help="(indexed-job)"
+    )
+    batch = add("slurm", "print a script for sbatch")
+    batch.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="of sbatch: --option=--nodes=3",
+    )
+    for parser, what in ((job, "the secret"), (batch, "the folder")):
+        access = parser.add_mutually_exclusive_group(required=True)
+        access.add_argument("--credentials", help=f"{what} with certificates, a token or both")
+        access.add_argument(
+            "--insecure", action="store_true", help="there are none: the network is closed"
+        )
+        parser.add_argument("program", metavar="COMMAND", help="what each task runs")
+        parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+
 
 def run_cluster(options: argparse.Namespace) -> int:
     """Run the command ``cluster``.
@@ -115,10 +140,27 @@ def run_cluster(options: argparse.Namespace) -> int:
         The status of `LocalCluster.run`; 1 when the arguments are wrong; 130 after Ctrl-C.
     """
     try:
-        return _run_here(options)
+        if options.action == "run":
+            return _run_here(options)
+        print(_manifest(options), end="")
+        return 0
     except ValueError as error:
         print(f"millstream: {error}", file=sys.stderr)
         return 1
+
+
+def _manifest(options: argparse.Namespace) -> str:
+    """What Kubernetes or Slurm takes."""
+    command = [options.program, *options.arguments]
+    access, ps, workers = options.credentials, options.ps, options.workers
+    if options.action == "slurm":
+        return slurm_script.script(command, access, ps, workers, options.option)
+    name, image = options.name, options.image
+    if options.kind == "tf-job":
+        manifest = kubernetes_jobs.tf_job(name, image, command, access, ps, workers)
+    else:
+        manifest = kubernetes_jobs.indexed_job(name, image, command, access, ps, workers)
+    return json.dumps(manifest, indent=2) + "\n"
 
 
 def _run_here(options: argparse.Namespace) -> int:

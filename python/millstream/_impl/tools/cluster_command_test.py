@@ -101,3 +101,24 @@ def test_a_signal_ends_all_tasks(tmp_path: Path, number: int, status: int) -> No
 def test_wrong_numbers_of_tasks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["cluster", "run", "--workers=0", "program.py"]) == 1
     assert "expected a program and at least one worker" in capsys.readouterr().err
+
+
+def test_manifests_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    size = ("--ps=1", "--workers=2")
+    names = ("--name=train", "--image=example.org/train:1")
+    program = ("python3", "train.py", "--steps", "3")
+    arguments = ("cluster", "kubernetes", *size, *names)
+    assert command.main([*arguments, "--insecure", *program]) == 0
+    job = json.loads(capsys.readouterr().out)["items"][1]
+    assert job["spec"]["completions"] == 3
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == list(program)
+    assert command.main([*arguments, "--kind=tf-job", "--credentials=tls", *program]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "TFJob"
+    assert command.main(["cluster", "slurm", *size, "--credentials=/keys", *program]) == 0
+    assert "#SBATCH --ntasks=3\n" in capsys.readouterr().out
+    assert command.main([*arguments, "--workers=0", "--insecure", *program]) == 1
+    assert "expected at least one worker" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main([*arguments, *program])  # neither certificates nor told that there are none
+    assert "--credentials" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Scripts for Slurm: a cluster as a batch job.
+
+Reference: the manual pages sbatch(1) and srun(1).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from millstream._impl.base.public import public
+from millstream._impl.cluster import environment
+from millstream._impl.graph.arguments import INTEGER, LIST, TEXT, or_none, takes
+
+# Each task runs this, with the program behind it. Parameter servers are told to end when the file
+# is there that the chief leaves behind: Slurm waits for all tasks of a step.
+_TASK = """\
+task='
+if [ "$SLURM_PROCID" -lt "$MILLSTREAM_CLUSTER_PS" ]; then
+  "$@" &
+  while kill -0 $! 2>/dev/null && [ ! -e "$MILLSTREAM_DONE" ]; do sleep 1; done
+  kill -TERM $! 2>/dev/null
+  wait $!
+else
+  "$@" || exit
+  [ "$SLURM_PROCID" -ne "$MILLSTREAM_CLUSTER_PS" ] || touch "$MILLSTREAM_DONE"
+fi'"""
+
+
+@public("cluster.slurm.script")
+@takes(
+    command=LIST,
+    credentials=or_none(TEXT),
+    ps=INTEGER,
+    workers=INTEGER,
+    options=LIST,
+    port=or_none(INTEGER),
+)
+def script(
+    command: Sequence[str],
+    credentials: str | None,
+    ps: int = 0,
+    workers: int = 1,
+    options: Sequence[str] = (),
+    port: int | None = None,
+) -> str:
+    """A script for ``sbatch`` that runs a program as all tasks of a cluster.
+
+    When the chief, the first worker, has ended, parameter servers are told to end by SIGTERM
+    (`Task.serve`). A task that fails ends the job.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments. It finds its place by `from_environment`.
+    credentials
+        A folder with certificates, a token or both, which all hosts see. None: there are none,
+        because the network of the hosts is closed and trusted.
+    ps
+        How many parameter servers there are.
+    workers
+        How many workers there are.
+    options
+        More options of ``sbatch``, as ``"--nodes=3"``.
+    port
+        The port of each host's first task; further tasks have the ports behind it. By default one
+        that follows from the number of the job.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not of this kind.
+
+    Examples
+    --------
+    >>> text = tf.cluster.slurm.script(["python3", "train.py"], None, ps=1, workers=2)
+    >>> text.splitlines()[:2]
+    ['#!/bin/bash', '#SBATCH --ntasks=3']
+    """
+    if not command or ps < 0 or workers < 1:
+        raise ValueError(
+            "command, ps, workers: expected a program and at least one worker, "
+            f"got {list(command)!r}, {ps}, {workers}"
+        )
+    for option in options:
+        if not option.startswith("-") or "\n" in option:
+            raise ValueError(f"options: expected options of sbatch, got {option!r}")
+    # Jobs that share a host differ in their ports, unless they are a thousand apart.
+    chosen = "$((20000 + SLURM_JOB_ID % 1000 * 10))" if port is None else str(port)
+    if credentials is None:
+        access = "MILLSTREAM_CLUSTER_INSECURE=1"
+    else:
+        access = f"MILLSTREAM_CLUSTER_CREDENTIALS={shlex.quote(credentials)}"
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --ntasks={ps + workers}",
+        *(f"#SBATCH {option}" for option in options),
+        f"export {environment.PS_VARIABLE}={ps}",
+        f"export {environment.PORT_VARIABLE}={chosen}",
+        f"export {access}",
+        'export MILLSTREAM_DONE="$SLURM_SUBMIT_DIR/millstream-$SLURM_JOB_ID.done"',
+        _TASK,
+        'srun --kill-on-bad-exit=1 --distribution=block bash -c "$task" task '
+        + shlex.join(command),
+        "status=$?",
+        'rm -f "$MILLSTREAM_DONE"',
+        "exit $status",
+    ]
+    return "\n".join(lines) + "\n"
