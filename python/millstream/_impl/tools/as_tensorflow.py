@@ -134,6 +134,7 @@ class _InnerModule(types.ModuleType):
         if found is not None:
             return found
         path = f"{inside}.{name}"
+        holds_modules = contrib_names.holds_modules(inside)
         if contrib_names.has_other_functions(path):
             return importlib.import_module(f"{_ALIAS}.{path}")
         own = inside.rpartition(".")[2].removesuffix("_ops")
@@ -144,8 +145,11 @@ class _InnerModule(types.ModuleType):
                     public = f"{module.__name__}.{name}".replace(_PACKAGE, "tf", 1)
                     message = f"{self.__name__}.{name} is not there: {why}; use {public}"
                     raise AttributeError(message, name=name)
-                return getattr(module, name)
-        if name.islower() and contrib_names.holds_modules(inside) and not _is_misspelt(path):
+                value = getattr(module, name)
+                # `python.ops.variable_scope` is a module, though tf.variable_scope is a class.
+                if not holds_modules or not name.islower() or isinstance(value, types.ModuleType):
+                    return value
+        if name.islower() and holds_modules and not _is_misspelt(path):
             return importlib.import_module(f"{_ALIAS}.{path}")
         return None
 

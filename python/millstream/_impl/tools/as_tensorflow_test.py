@@ -59,6 +59,14 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
         "assert tf.contrib.framework.nest is tf.nest",
         "from tensorflow.contrib import rnn; assert rnn.GRUCell is tf.nn.rnn_cell.GRUCell",
         "assert tf.contrib.layers.flatten is tf.layers.flatten",
+        "from tensorflow.python.ops import variable_scope as vs\n"
+        "assert vs.get_variable is tf.get_variable",
+        "from tensorflow.python.client import device_lib\n"
+        "assert device_lib.list_local_devices()[0].name.endswith('CPU:0')",
+        "from tensorflow.python.training import moving_averages as m; v = tf.Variable(1.0)\n"
+        "move = m.assign_moving_average(v, 3.0, 0.75, zero_debias=False)\n"
+        "with tf.Session() as s:\n"
+        "    s.run(v.initializer); s.run(move); assert s.run(v) == 1.5",
         "from tensorflow.contrib.layers import xavier_initializer\n"
         "for u in (True, False):\n    assert xavier_initializer(u)([3, 2]).shape == [3, 2]",
         "w = tf.ones([3]); r = tf.contrib.layers\n"

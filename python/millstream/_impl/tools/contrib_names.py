@@ -1,4 +1,4 @@
-"""Names of ``tf.contrib`` in old programs: those that are given, and those that must not be.
+"""Names of modules that are not public: those that are given, and those that must not be.
 
 A module that is not public is looked through: a name in it is the public name that ends alike. Some
 modules of ``tf.contrib`` have functions that are called as public ones and take other arguments or
@@ -11,9 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
+from millstream._impl.graph import scopes
+from millstream._impl.graph.graph import Graph
 from millstream._impl.ops import reductions
+from millstream._impl.session.session import Session
+from millstream._impl.train import moving_averages
 from millstream._impl.values import dtypes
-from millstream._impl.variables import initializers
+from millstream._impl.variables import initializers, variable_ops
 
 # The modules, and what differs.
 _OTHER_FUNCTIONS = {
@@ -53,6 +57,24 @@ def _regularizer(name: str, penalty: Callable[[Any], Any]) -> Callable[..., Any]
     return make
 
 
+def list_local_devices(session_config: Any = None) -> list[Any]:
+    """The devices of this machine, each with its name and type."""
+    with Session(graph=Graph(), config=session_config) as session:
+        devices: list[Any] = session.list_devices()
+        return devices
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """An operation that moves a variable towards a value, by ``1 - decay`` of the difference."""
+    with scopes.name_scope(name, "AssignMovingAvg", [variable, value]) as scope:
+        kept = gen_ops.cast(1.0 - decay, variable.dtype.base_dtype)
+        if zero_debias:
+            return moving_averages.debiased_update(variable, value, kept)
+        return variable_ops.assign_sub(variable, (variable - value) * kept, name=scope)
+
+
 _OWN: dict[str, dict[str, Any]] = {
     "contrib.layers": {
         "xavier_initializer": xavier_initializer,
@@ -64,6 +86,8 @@ _OWN: dict[str, dict[str, Any]] = {
     },
 }
 _OWN["contrib.slim"] = _OWN["contrib.layers"]
+_OWN["python.client.device_lib"] = {"list_local_devices": list_local_devices}
+_OWN["python.training.moving_averages"] = {"assign_moving_average": assign_moving_average}
 
 
 def own_name(module: str, name: str) -> Any:

@@ -132,7 +132,7 @@ class ExponentialMovingAverage:
         kept = 1.0 - gen_ops.cast(decay, shadow.dtype.base_dtype)
         with scopes.name_scope(None, "AssignMovingAvg", [source]) as scope:
             if shadow in self._debiased:
-                return _debiased_update(shadow, source, kept)
+                return debiased_update(shadow, source, kept)
             return variable_ops.assign_sub(shadow, (shadow - source) * kept, name=scope)
 
     def average(self, var: Any) -> Variable | None:
@@ -181,7 +181,7 @@ class ExponentialMovingAverage:
         return found
 
 
-def _debiased_update(shadow: Variable, value: Any, kept: Tensor) -> Any:
+def debiased_update(shadow: Variable, value: Any, kept: Tensor) -> Any:
     """Move an average that starts from 0 and divide by what it would be for ones."""
     dtype = shadow.dtype.base_dtype
     zeros = initializers.Zeros()

@@ -13,7 +13,7 @@ from millstream._impl import protos
 from millstream._impl.base import errors
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import INTEGER, ITEMS, NUMBER, SESSION, TEXT, takes
+from millstream._impl.graph.arguments import INTEGER, ITEMS, NUMBER, SESSION, TEXT, or_none, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.train import meta_graphs
@@ -100,7 +100,7 @@ class Saver:
 
     @takes(
         var_list=ITEMS,
-        max_to_keep=INTEGER,
+        max_to_keep=or_none(INTEGER),
         keep_checkpoint_every_n_hours=NUMBER,
         name=TEXT,
         write_version=INTEGER,

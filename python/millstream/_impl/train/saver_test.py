@@ -358,3 +358,15 @@ def test_a_whole_checkpoint_of_version_1_has_no_slices(tmp_path: Path) -> None:
             sess.run(gen_ops.restore(str(tmp_path / "model"), "a", tf.int32))
         with pytest.raises(tf.errors.NotFoundError, match="Failed to find any matching files"):
             sess.run(gen_ops.restore(str(tmp_path / "none-*"), "a", tf.float32))
+
+
+def test_none_and_zero_keep_all_checkpoints(tmp_path: Path) -> None:
+    for number, most in enumerate((None, 0)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            variable = tf.Variable(1.0)
+            saver = tf.train.Saver(max_to_keep=most)
+            session.run(variable.initializer)
+            folder = tmp_path / str(number)
+            for step in range(7):
+                saver.save(session, str(folder / "m"), step, write_meta_graph=False)
+            assert len(list(folder.glob("*.index"))) == 7
