@@ -350,6 +350,7 @@ MILLSTREAM_GRADIENT("Qr", QrGradient);
 MILLSTREAM_GRADIENT("SelfAdjointEigV2", SelfAdjointEigenGradient);
 MILLSTREAM_GRADIENT("Svd", SvdGradient);
 MILLSTREAM_GRADIENT("MatrixSolveLs", MatrixSolveLsGradient);
+MILLSTREAM_GRADIENT("MatrixExponential", MatrixFunctionGradient);
 MILLSTREAM_GRADIENT("MatrixSquareRoot", MatrixFunctionGradient);
 MILLSTREAM_GRADIENT("MatrixLogarithm", MatrixFunctionGradient);
 

@@ -209,6 +209,15 @@ logarithms it is the one whose eigenvalues have imaginary parts between -pi and 
 >>> tf.linalg.logm(tf.constant([[1, 2], [0, 1]], tf.complex64)).eval()[0].real.round(5).tolist()
 [0.0, 2.0])");
 
+MILLSTREAM_OP("MatrixExponential")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr(TypeAttr("T", kTypes))
+    .Shape(SquareShape)
+    .Doc(R"(Computes exponentials of square matrices.
+
+The last two dimensions are those of matrices. The output is the sum of their powers over factorials.)");
+
 // ---- Under the names of old programs ----
 
 MILLSTREAM_OP("SelfAdjointEig")

@@ -1,10 +1,11 @@
-// MatrixSquareRoot and MatrixLogarithm: functions of square matrices by their Schur decompositions
-// (N. Higham: Functions of Matrices, 2008).
+// MatrixSquareRoot and MatrixLogarithm: functions of square matrices by their Schur decompositions;
+// and MatrixExponential (N. Higham: Functions of Matrices, 2008).
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
@@ -112,6 +113,59 @@ void Restore(int64_t n, const Complex* t, const Complex* adjoint, Complex* resul
   }
 }
 
+// result = a b
+void Multiply(int64_t n, const Complex* a, const Complex* b, Complex* result) {
+  std::fill(result, result + n * n, Complex(0));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < n; ++k) {
+      SubtractMultiple(n, -a[i * n + k], b + k * n, result + i * n);
+    }
+  }
+}
+
+// The largest sum of absolute values of a row.
+double RowNorm(int64_t n, const Complex* x) {
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += std::abs(x[i * n + j]);
+    if (!(sum <= largest)) largest = sum;
+  }
+  return largest;
+}
+
+// Replaces a matrix by its exponential: the first terms of its power series for a power of two of
+// it, which is squared as often (Higham, section 10.3). `memory` has 2 n^2 elements.
+void Exponential(int64_t n, Complex* matrix, Complex* memory, Stop* stop) {
+  constexpr int kTerms = 18;  // the next one is below 2^-53 for the largest norm
+  constexpr double kLargestNorm = 0.5;
+  constexpr int kMostSquarings = 1100;  // more than any finite matrix needs
+  const double norm = RowNorm(n, matrix);
+  int squarings = 0;
+  if (norm > kLargestNorm) {
+    squarings = std::min(std::ilogb(norm / kLargestNorm), kMostSquarings - 1) + 1;
+  }
+  const double scale = std::ldexp(1.0, -squarings);
+  for (int64_t i = 0; i < n * n; ++i) matrix[i] *= scale;
+  Complex* sum = memory;
+  Complex* next = memory + n * n;
+  std::fill(sum, sum + n * n, Complex(0));
+  for (int64_t i = 0; i < n; ++i) sum[i * n + i] = 1;
+  for (int k = kTerms; k > 0; --k) {
+    if (n >= kStoppableSize && (*stop)()) return;
+    Multiply(n, matrix, sum, next);
+    for (int64_t i = 0; i < n * n; ++i) next[i] /= k;
+    for (int64_t i = 0; i < n; ++i) next[i * n + i] += 1;
+    std::swap(sum, next);
+  }
+  for (; squarings > 0; --squarings) {
+    if (n >= kStoppableSize && (*stop)()) return;
+    Multiply(n, sum, sum, next);
+    std::swap(sum, next);
+  }
+  std::copy(sum, sum + n * n, matrix);
+}
+
 // A real matrix has a real root unless an eigenvalue is negative, which only the imaginary parts of
 // the complex root show: more than rounding leaves.
 bool IsReal(int64_t n, const Complex* x) {
@@ -125,10 +179,12 @@ bool IsReal(int64_t n, const Complex* x) {
   return im <= kRounding * re;
 }
 
+enum class Function { kSquareRoot, kLogarithm, kExponential };
+
 class MatrixFunction {
  public:
   struct Row {
-    bool is_logarithm;
+    Function function;
   };
 
   explicit MatrixFunction(const Row& row) : row_(row) {}
@@ -193,6 +249,7 @@ class MatrixFunction {
   // Of a matrix that has no decomposition all elements become NaN.
   void Apply(int64_t n, Complex* matrix, Stop* stop) const {
     Complex* const adjoint = matrix + n * n;
+    if (row_.function == Function::kExponential) return Exponential(n, matrix, adjoint, stop);
     Complex* const result = adjoint + n * n;
     Complex* const more = result + n * n;
     if (!DecomposeSchur(n, matrix, adjoint, more, stop)) {
@@ -200,7 +257,7 @@ class MatrixFunction {
       std::fill(matrix, matrix + n * n, Complex(nan, nan));
       return;
     }
-    if (row_.is_logarithm) {
+    if (row_.function == Function::kLogarithm) {
       TriangularLogarithm(n, matrix, result, stop);
     } else {
       TriangularRoot(n, matrix);
@@ -213,8 +270,9 @@ class MatrixFunction {
   const ElementAccess* access_ = nullptr;
 };
 
-constexpr MatrixFunction::Row kSquareRoot = {false};
-constexpr MatrixFunction::Row kLogarithm = {true};
+constexpr MatrixFunction::Row kSquareRoot = {Function::kSquareRoot};
+constexpr MatrixFunction::Row kLogarithm = {Function::kLogarithm};
+constexpr MatrixFunction::Row kExponential = {Function::kExponential};
 
 const ms::Registered square_root = ms::RegisterRow<MatrixFunction>(
     "MatrixSquareRoot", kSquareRoot,
@@ -222,6 +280,10 @@ const ms::Registered square_root = ms::RegisterRow<MatrixFunction>(
                               {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64, MS_COMPLEX64, MS_COMPLEX128}));
 const ms::Registered logarithm = ms::RegisterRow<MatrixFunction>(
     "MatrixLogarithm", kLogarithm, ms::KernelOptions().Types("T", {MS_COMPLEX64, MS_COMPLEX128}));
+const ms::Registered exponential = ms::RegisterRow<MatrixFunction>(
+    "MatrixExponential", kExponential,
+    ms::KernelOptions().Types("T",
+                              {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64, MS_COMPLEX64, MS_COMPLEX128}));
 
 }  // namespace
 }  // namespace millstream::kernels
