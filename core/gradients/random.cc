@@ -18,6 +18,7 @@ Status RandomGammaGradient(GradientContext* context) {
 }
 
 MILLSTREAM_GRADIENT("RandomGamma", RandomGammaGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("ParameterizedTruncatedNormal");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomGammaGrad");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoisson");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoissonV2");

@@ -69,6 +69,22 @@ Status StatelessUniformIntShape(ShapeContext* context) {
   return RandomUniformIntShape(context);
 }
 
+// Input 0 says the shape. Parameters are for all of its first dimension, or for each.
+Status TruncatedNormalShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 0));
+  if (shape.rank() == 0) return InvalidInput(*context, 0, "must not be empty");
+  const int64_t batches = shape.known_rank() ? shape.dim(0) : kUnknownDim;
+  for (int i = 1; i < context->num_inputs(); ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape parameter, context->WithRankAtMost(i, 1));
+    const int64_t count = parameter.num_elements();
+    if (count == 1 || count == kUnknownDim || batches == kUnknownDim || count == batches) continue;
+    return InvalidInput(*context, i, "expected one number or ", batches, ", got shape ",
+                        parameter.ToString());
+  }
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 // The shape that input 0 says, then that of the parameters, input 1.
 Status ParameterShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 0));
@@ -132,6 +148,25 @@ MILLSTREAM_OP("TruncatedNormal")
 
 The mean is 0 and the deviation 1; numbers further away are drawn again. shape is a vector
 of sizes. For the seeds see RandomUniform.)");
+
+MILLSTREAM_OP("ParameterizedTruncatedNormal")
+    .Input("shape: T")
+    .Input("means: dtype")
+    .Input("stdevs: dtype")
+    .Input("minvals: dtype")
+    .Input("maxvals: dtype")
+    .Output("output: dtype")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr(TypeAttr("dtype", kNnTypes))
+    .Attr(TypeAttr("T", kIndexTypes))
+    .Stateful()
+    .Shape(TruncatedNormalShape)
+    .Doc(R"(Draws numbers from normal distributions within limits.
+
+shape is a vector of sizes, of which the first counts batches. Means, deviations and limits are single numbers, or
+vectors with one for each batch. INVALID_ARGUMENT if a deviation is not positive, or a lower limit is not below
+the upper one. For the seeds see RandomUniform.)");
 
 MILLSTREAM_OP("Multinomial")
     .Input("logits: T")

@@ -158,3 +158,68 @@ define_tests(
     reference=_gamma_grad,
     determinism=large_broadcast,
 )
+
+
+# ---- ParameterizedTruncatedNormal ----
+
+
+def _make_truncated(source: Source, op: Any) -> Case:
+    dtype = source.pick(("float32", "float64", "float16"))
+    sizes = drawn_sizes(source) if source.chance(0.3) else [source.integer(1, 6), 200]
+    shape = indices(source, sizes)
+    inputs = [shape]
+    for low, high in ((-4, 4), (1, 12), (-12, 2), (3, 14)):
+        count = sizes[0] if sizes and 0 <= sizes[0] < 100 and source.chance(0.5) else 1
+        own = (count,) if source.chance(0.9) else source.pick(((), (2, 1), (count + 3,)))
+        drawn = source.random.integers(low, high, endpoint=True, size=own) / 4
+        inputs.append(Input(dtype, drawn.astype(dtype)))
+    if source.chance(0.1):
+        edge = source.pick((np.nan, np.inf, -np.inf))
+        inputs[source.integer(1, 4)] = Input(dtype, np.array(edge, dtype))
+    attrs = {
+        "T": type_attr(shape.dtype),
+        "dtype": type_attr(dtype),
+        "seed": attr_text(source.integer(1, 2**31)),
+        "seed2": attr_text(source.integer(0, 2**62)),
+    }
+    return Case(op.name, inputs, attrs)
+
+
+def _truncated(case: Case) -> Outcome:
+    shape = checked_size(integers(case, 0), "shape")
+    refuse_unless(len(shape) > 0, "shape")
+    given = [case.array(i).astype(np.float64) for i in range(1, 5)]
+    for one, name in zip(given, ("means", "stdevs", "minvals", "maxvals"), strict=True):
+        refuse_unless(one.ndim < 2 and one.size in (1, shape[0]), name)
+        refuse_unless(one.size == 1 or one.ndim == 1, name)
+    if 0 in shape:
+        return [np.zeros(shape, case.array(1).dtype)]
+    columns = [np.broadcast_to(one.reshape(-1), shape[:1]).reshape(-1, 1) for one in given]
+    means, deviations, lows, highs = columns
+    refuse_unless((deviations > 0).all() and (lows < highs).all(), "stdevs")
+    refuse_unless((np.isfinite(lows) | np.isfinite(highs)).all(), "minvals")
+
+    def check(values: Array) -> str:
+        drawn = values.astype(np.float64).reshape(shape[0], -1)
+        sure = np.isfinite(means) & np.isfinite(deviations)
+        slack = 0.01 * (1 + np.abs(means) + deviations)
+        with np.errstate(invalid="ignore"):
+            outside = (drawn < lows - slack) | (drawn > highs + slack) | np.isnan(drawn)
+        return "is beyond the limits" if (outside & sure).any() else ""
+
+    return [Drawn(shape, check)]
+
+
+def _large_truncated(values: Values) -> Any:
+    ends = [values.of(50, low=-2.0, high=-1.0), values.of(50, low=0.5, high=3.0)]
+    return gen_ops.parameterized_truncated_normal(
+        [50, 400], values.of(50), values.positive(50), *ends, seed=3, seed2=5
+    )
+
+
+define_tests(
+    "ParameterizedTruncatedNormal",
+    cases=_make_truncated,
+    reference=_truncated,
+    determinism=LargeCase(_large_truncated),
+)
