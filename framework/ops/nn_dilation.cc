@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "framework/op_registry.h"
+#include "framework/ops/index_values.h"
 #include "framework/ops/op_cost.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
@@ -91,21 +92,22 @@ void DilationAttrs(OpSpec* spec) {
 
 // ---- FusedPadConv2D ----
 
-// The images with their margins.
-StatusOr<PartialShape> MirroredShape(const ShapeContext& context) {
-  MS_ASSIGN_OR_RETURN(PartialShape images, context.WithRank(0, kImageRank));
-  MS_ASSIGN_OR_RETURN(const PartialShape entries, context.WithRank(1, 2));
+// The images with the margins that input `paddings` says.
+StatusOr<PartialShape> MirroredShape(const ShapeContext& context, PartialShape images,
+                                     int paddings) {
+  MS_ASSIGN_OR_RETURN(const PartialShape entries, context.WithRank(paddings, 2));
   if (!entries.IsCompatibleWith(PartialShape({kImageRank, 2}))) {
-    return InvalidInput(context, 1, "expected pairs, before and after each dimension, got shape ",
+    return InvalidInput(context, paddings,
+                        "expected pairs, before and after each dimension, got shape ",
                         entries.ToString());
   }
-  if (context.constant(1) == nullptr) {
+  if (context.constant(paddings) == nullptr) {
     images.set_dim(1, kUnknownDim);
     images.set_dim(2, kUnknownDim);
     return images;
   }
   MS_ASSIGN_OR_RETURN(const std::string mode, context.Attr<std::string>("mode"));
-  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, IntegerValues(*context.constant(1)));
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, IntegerValues(*context.constant(paddings)));
   for (int i = 0; i < kImageRank; ++i) {
     const int64_t size = images.dim(i);
     for (const int64_t pad : {pads[2 * i], pads[2 * i + 1]}) {
@@ -113,7 +115,7 @@ StatusOr<PartialShape> MirroredShape(const ShapeContext& context) {
       const int64_t most = is_spatial ? size - (mode == "REFLECT" ? 1 : 0) : 0;
       const bool is_open = is_spatial && size == kUnknownDim;
       if (pad < 0 || (pad > 0 && pad > most && !is_open)) {
-        return InvalidInput(context, 1, "expected at most the size to mirror, got ", pad,
+        return InvalidInput(context, paddings, "expected at most the size to mirror, got ", pad,
                             " for dimension ", i, " of ", images.ToString());
       }
     }
@@ -122,19 +124,39 @@ StatusOr<PartialShape> MirroredShape(const ShapeContext& context) {
   return images;
 }
 
-Status FusedPadConv2DShape(ShapeContext* context) {
-  MS_ASSIGN_OR_RETURN(const PartialShape images, MirroredShape(*context));
-  MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(2, kImageRank));
+// Of images that were resized or not; the inputs after them are paddings and filter.
+Status PaddedConvolutionShape(ShapeContext* context, PartialShape images, int paddings) {
+  MS_ASSIGN_OR_RETURN(const PartialShape padded,
+                      MirroredShape(*context, std::move(images), paddings));
+  MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(paddings + 1, kImageRank));
   MS_ASSIGN_OR_RETURN(const ImageWindow window, ConvolutionWindow(*context));
-  StatusOr<PartialShape> output = ConvolutionShape(window, images, filter);
-  if (!output.ok()) return InputError(*context, 2, output.status());
+  StatusOr<PartialShape> output = ConvolutionShape(window, padded, filter);
+  if (!output.ok()) return InputError(*context, paddings + 1, output.status());
   context->SetOutput(0, *std::move(output));
   return absl::OkStatus();
 }
 
+Status FusedPadConv2DShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape images, context->WithRank(0, kImageRank));
+  return PaddedConvolutionShape(context, std::move(images), 1);
+}
+
+Status FusedResizeAndPadConv2DShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape images, context->WithRank(0, kImageRank));
+  MS_ASSIGN_OR_RETURN(const PartialShape size, ShapeFromSizesOfRank(*context, 1, 2));
+  for (int i = 0; i < 2; ++i) {
+    if (images.dim(1 + i) == 0) return InvalidInput(*context, 0, "there is no pixel to resize");
+    if (size.dim(i) == 0) {
+      return InvalidInput(*context, 1, "output dimensions must be positive, got ", size.ToString());
+    }
+    images.set_dim(1 + i, size.dim(i));
+  }
+  return PaddedConvolutionShape(context, std::move(images), 2);
+}
+
 double PaddedOperations(absl::Span<const PartialShape> inputs,
                         absl::Span<const PartialShape> outputs) {
-  return ConvolutionOperations(outputs[0], inputs[2]);
+  return ConvolutionOperations(outputs[0], inputs.back());
 }
 
 MILLSTREAM_OP("Dilation2D")
@@ -190,6 +212,22 @@ MILLSTREAM_OP("FusedPadConv2D")
 paddings has the shape [4, 2]: how much comes before and after in each dimension, nothing for batch
 and channels. REFLECT does not repeat the edge, SYMMETRIC does. The rest is as for Conv2D on images
 [batch, height, width, channels].)");
+
+MILLSTREAM_OP("FusedResizeAndPadConv2D")
+    .Input("input: T")
+    .Input("size: int32")
+    .Input("paddings: int32")
+    .Input("filter: T")
+    .Output("output: T")
+    .Attr("T: {half, float, double}")
+    .Attr("resize_align_corners: bool = false")
+    .Attr("mode: {\"REFLECT\", \"SYMMETRIC\"}")
+    .Attr("strides: list(int)")
+    .Attr("padding: {\"SAME\", \"VALID\"}")
+    .Cost(PaddedOperations)
+    .Shape(FusedResizeAndPadConv2DShape)
+    .Doc(
+        R"(Resizes images as ResizeBilinear does, then pads and convolves them as FusedPadConv2D does.)");
 
 }  // namespace
 }  // namespace millstream

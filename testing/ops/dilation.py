@@ -15,6 +15,7 @@ from testing.ops.support.determinism import FLOAT32, FLOAT32_AND_64, LargeCase, 
 from testing.ops.support.gradient import Check, spread
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
+    Near,
     Outcome,
     longer,
     numbers,
@@ -251,4 +252,60 @@ define_tests(
     cases=_make_padded,
     reference=_padded_conv,
     determinism=LargeCase(_large_padded, FLOAT32_AND_64),
+)
+
+# ---- FusedResizeAndPadConv2D ----
+
+
+def _make_resized(source: Source, op: Any) -> Case:
+    case = _make_padded(source, op)
+    sizes = [source.integer(1, 7), source.integer(1, 7)]
+    if source.chance(0.04):
+        sizes[source.integer(0, 1)] = source.pick((0, -1))
+    case.inputs.insert(1, Input("int32", np.array(sizes, np.int32)))
+    case.attrs["resize_align_corners"] = attr_text(source.chance(0.5))
+    return case
+
+
+def _resized(x: Array, axis: int, after: int, corners: bool) -> Array:
+    before = x.shape[axis]
+    of = np.float32
+    step = of(before) / of(after)
+    if corners and after > 1:
+        step = of(before - 1) / of(after - 1)
+    places = np.arange(after).astype(of) * step
+    high = np.minimum(np.ceil(places).astype(int), before - 1)
+    low = np.minimum(places.astype(int), high)
+    parts = (places - np.floor(places)).astype(float)
+    parts = parts.reshape([-1 if i == axis else 1 for i in range(4)])
+    first = x.take(low, axis)
+    return np.asarray(first + (x.take(high, axis) - first) * parts)
+
+
+def _resized_conv(case: Case) -> Outcome:
+    image, sizes = longer(numbers(case, 0)), case.array(1).tolist()
+    refuse_unless(image.shape[1] > 0 and image.shape[2] > 0, "input")
+    refuse_unless(min(sizes) > 0, "size")
+    for axis in (1, 2):
+        image = _resized(image, axis, sizes[axis - 1], case.attr("resize_align_corners"))
+    # float64 images; results are rounded as those of the type of the case.
+    inputs = [Input("float64", image), *case.inputs[2:]]
+    wide = _padded_conv(Case(case.op, inputs, case.attrs, case.values))[0]
+    scale = np.abs(image).max(initial=1) * np.abs(longer(numbers(case, 3))).sum()
+    return [Near(wide.value, 16 * number_types.epsilon(case.inputs[0].dtype) * (scale + 1))]
+
+
+def _large_resized(values: Values) -> Any:
+    image, filters = values.of(4, 24, 24, 16), values.of(3, 3, 16, 32)
+    pads = [[0, 0], [1, 1], [2, 2], [0, 0]]
+    return gen_ops.fused_resize_and_pad_conv2d(
+        image, [30, 20], pads, filters, mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID"
+    )
+
+
+define_tests(
+    "FusedResizeAndPadConv2D",
+    cases=_make_resized,
+    reference=_resized_conv,
+    determinism=LargeCase(_large_resized, FLOAT32_AND_64),
 )
