@@ -88,5 +88,16 @@ MILLSTREAM_OP("UnicodeTranscode")
 
 Bytes that are no character are handled as in UnicodeDecode.)");
 
+MILLSTREAM_OP("UnicodeScript")
+    .Input("input: int32")
+    .Output("output: int32")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives the script of each code point, as a number of ICU's UScriptCode.
+
+It is 103 where no character is assigned, and -1 for what is no code point.)")
+    .Example(R"(
+>>> tf.strings.unicode_script([ord("a"), ord("1"), 0x3b1]).eval().tolist()
+[25, 0, 14])");
+
 }  // namespace
 }  // namespace millstream

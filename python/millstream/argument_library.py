@@ -19,6 +19,7 @@ def calls_of_library() -> Calls:
         tf.sets.set_difference: lambda: {"a": [[1]], "b": [[2]], "aminusb": True},
         tf.sets.set_intersection: lambda: {"a": [[1]], "b": [[2]]},
         tf.sets.set_union: lambda: {"a": [[1]], "b": [[2]]},
+        tf.strings.unicode_script: lambda: {"input": [97]},
         tf.strings.lower: lambda: {"input": ["A"], "encoding": "utf-8"},
         tf.strings.upper: lambda: {"input": ["a"], "encoding": "utf-8"},
         tf.strings.unsorted_segment_join: lambda: {

@@ -182,6 +182,9 @@ def _check_result_type(result_type: str) -> None:
         )
 
 
+unicode_script = public("strings.unicode_script")(gen_ops.unicode_script)
+
+
 @public("strings.unicode_transcode")
 @takes(
     input=TENSOR,
