@@ -123,6 +123,59 @@ Status FillEmptyRowsGradShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// Inputs: indices, values and shapes of N sparse matrices, then dense matrices. All have as many
+// rows, and there is one at least.
+Status CrossShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const int64_t count, context->Attr<int64_t>("N"));
+  MS_ASSIGN_OR_RETURN(const DataTypeList types, context->Attr<DataTypeList>("sparse_types"));
+  MS_ASSIGN_OR_RETURN(const bool is_hashed, context->Attr<bool>("hashed_output"));
+  if (static_cast<int64_t>(types.size()) != count) {
+    return InvalidAttr(*context, "sparse_types", "expected N types, ", count, ", got ",
+                       types.size());
+  }
+  if (context->num_inputs() == 0) return InvalidAttr(*context, "N", "there is no input to cross");
+  if (is_hashed != (context->output_type(1) == DataType::kInt64)) {
+    return InvalidAttr(*context, "out_type", "hashes are int64, and what is not hashed is string");
+  }
+  const int sparse = static_cast<int>(count);
+  for (int i = 0; i < sparse; ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape shape,
+                        SparsePartsShape(*context, i, sparse + i, 2 * sparse + i));
+    if (shape.known_rank() && shape.rank() != 2) {
+      return InvalidInput(*context, 2 * sparse + i, "expected the shape of a matrix, got ",
+                          shape.ToString());
+    }
+  }
+  for (int i = 3 * sparse; i < context->num_inputs(); ++i) {
+    MS_RETURN_IF_ERROR(context->WithRank(i, 2).status());
+  }
+  SetSparseOutput(context, 0, 2);
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("SparseCross")
+    .Input("indices: N * int64")
+    .Input("values: sparse_types")
+    .Input("shapes: N * int64")
+    .Input("dense_inputs: dense_types")
+    .Output("output_indices: int64")
+    .Output("output_values: out_type")
+    .Output("output_shape: int64")
+    .Attr("N: int >= 0")
+    .Attr("hashed_output: bool")
+    .Attr("num_buckets: int >= 0")
+    .Attr("hash_key: int")
+    .Attr("sparse_types: list({int64, string}) >= 0")
+    .Attr("dense_types: list({int64, string}) >= 0")
+    .Attr("out_type: {int64, string}")
+    .Attr("internal_type: {int64, string}")
+    .Shape(CrossShape)
+    .Doc(R"(Joins the features of each row in all combinations of one of each input.
+
+Inputs are sparse and dense matrices with as many rows, of texts or numbers. Combinations are texts, joined by "_X_",
+or with hashed_output hashes of all features from hash_key on, modulo num_buckets unless that is 0. internal_type has
+no effect. INVALID_ARGUMENT if the indices of a sparse input are not sorted by rows.)");
+
 MILLSTREAM_OP("SparseReorder")
     .Input("input_indices: int64")
     .Input("input_values: T")

@@ -65,6 +65,7 @@ _LAZY = frozenset(
         "ops.sorting",
         "ops.signal_frames",
         "ops.signal_ops",
+        "ops.sparse_cross",
         "ops.sparse_layout",
         "ops.sparse_math",
         "ops.sparse_ops",

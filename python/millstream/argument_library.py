@@ -180,6 +180,11 @@ def _of_sparse_tensors() -> Calls:
         },
         tf.sparse_to_indicator: lambda: {"sp_input": _sparse(1), "vocab_size": 3},
         tf.sparse.from_dense: lambda: {"tensor": [1, 0]},
+        tf.sparse.cross: lambda: {"inputs": [[["a"]], [["b"]]]},
+        tf.sparse.cross_hashed: lambda: {
+            "inputs": [[["a"]], [["b"]]], "num_buckets": 10, "hash_key": 1,
+        },
+        tf.sparse.eye: lambda: {"num_rows": 2, "num_columns": 3, "dtype": tf.int32},
     }  # fmt: skip
 
 
