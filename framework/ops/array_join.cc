@@ -77,6 +77,16 @@ Status ConcatV2Shape(ShapeContext* context) {
   return ConcatShapeOf(context, 0, axis_input, axis_input);
 }
 
+// Inputs: the axis, N tensors, and the ends of their ranges.
+Status QuantizedConcatShape(ShapeContext* context) {
+  const int count = (context->num_inputs() - 1) / 3;
+  for (int i = 1 + count; i < context->num_inputs(); ++i) {
+    MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+  }
+  for (int i = 1; i < 3; ++i) context->SetOutput(i, PartialShape::Scalar());
+  return ConcatShapeOf(context, 1, 1 + count, 0);
+}
+
 void ConcatValueOf(ShapeContext* context, int begin, int end) {
   PartialValue joined;
   for (int i = begin; i < end; ++i) {
@@ -258,6 +268,21 @@ void UnpackValue(ShapeContext* context) {
 }
 
 // ---- Definitions ----
+
+MILLSTREAM_OP("QuantizedConcat")
+    .Input("concat_dim: int32")
+    .Input("values: N * T")
+    .Input("input_mins: N * float")
+    .Input("input_maxes: N * float")
+    .Output("output: T")
+    .Output("output_min: float")
+    .Output("output_max: float")
+    .Attr("N: int >= 2")
+    .Attr("T: type")
+    .Shape(QuantizedConcatShape)
+    .Doc(R"(Joins quantized tensors along the dimension concat_dim.
+
+input_mins and input_maxes are the ends of their ranges. The range of the output has all of them.)");
 
 MILLSTREAM_OP("ConcatV2")
     .Input("values: N * T")

@@ -100,6 +100,13 @@ Status ReshapeShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// The last two inputs and outputs are the ends of the tensor's range.
+Status QuantizedReshapeShape(ShapeContext* context) {
+  for (int i = 2; i < 4; ++i) MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+  for (int i = 1; i < 3; ++i) context->SetOutput(i, PartialShape::Scalar());
+  return ReshapeShape(context);
+}
+
 // Unknown sizes prove nothing: an output that is taken for known is never computed, nor are they
 // checked.
 void ReshapeValue(ShapeContext* context) {
@@ -320,6 +327,21 @@ MILLSTREAM_OP("Reshape")
 shape is a vector of sizes. One of them may be -1: it becomes what makes the element count
 right. INVALID_ARGUMENT when the counts differ, when no whole size fits the -1, or for other
 negative sizes.)");
+
+MILLSTREAM_OP("QuantizedReshape")
+    .Input("tensor: T")
+    .Input("shape: Tshape")
+    .Input("input_min: float")
+    .Input("input_max: float")
+    .Output("output: T")
+    .Output("output_min: float")
+    .Output("output_max: float")
+    .Attr("T: type")
+    .Attr(TypeAttr("Tshape", kIndexTypes, " = int32"))
+    .Shape(QuantizedReshapeShape)
+    .Doc(R"(Gives a quantized tensor another shape, as Reshape.
+
+Its range stays the same.)");
 
 MILLSTREAM_OP("ExpandDims")
     .Input("input: T")

@@ -51,6 +51,7 @@ _LAZY = frozenset(
         "ops.norms",
         "ops.parsing_ops",
         "ops.mel_ops",
+        "ops.quantization_ops",
         "ops.queue_kinds",
         "ops.queue_ops",
         "ops.ragged_operators",

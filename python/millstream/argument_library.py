@@ -75,6 +75,7 @@ def calls_of_library() -> Calls:
         tf.linalg.adjoint: lambda: {"matrix": [[1.0]]},
         tf.linalg.logdet: lambda: {"matrix": [[1.0]]},
         tf.linalg.expm: lambda: {"input": [[1.0]]},
+        **_quantization(),
         tf.audio.decode_wav: lambda: {
             "contents": tf.audio.encode_wav([[0.5]], 8000), "desired_channels": 1,
             "desired_samples": 1,
@@ -192,3 +193,51 @@ def _characters() -> dict[str, Any]:
     return {
         "input": ["a"], "input_encoding": "UTF-8", "errors": "ignore", "replacement_char": 63,
     }  # fmt: skip
+def _levels(values: Any) -> Any:
+    return tf.bitcast(tf.constant(values, tf.uint8), tf.quint8)
+
+
+def _pixels() -> dict[str, Any]:
+    return {"input": _levels([[[[1], [2]]]]), "min_input": 0.0, "max_input": 1.0}
+
+
+def _quantization() -> Calls:
+    ends = {"min_range": 0.0, "max_range": 1.0}
+    windows = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    fixed = {"min": -1.0, "max": 1.0, "num_bits": 4, "narrow_range": True}
+    channels = {**fixed, "min": [-1.0, -1.0], "max": [1.0, 1.0]}
+    return {
+        tf.quantization.quantize: lambda: {
+            "input": X, **ends, "T": tf.quint8, "mode": "SCALED", "round_mode": "HALF_TO_EVEN",
+        },
+        tf.quantize_v2: lambda: {
+            "input": X, **ends, "T": tf.quint8, "mode": "SCALED", "round_mode": "HALF_TO_EVEN",
+        },
+        tf.quantization.dequantize: lambda: {"input": _levels([1]), **ends, "mode": "SCALED"},
+        tf.quantization.quantize_and_dequantize: lambda: {
+            "input": X, "input_min": 0.0, "input_max": 1.0, "signed_input": True, "num_bits": 4,
+            "range_given": True, "round_mode": "HALF_UP", "narrow_range": True,
+        },
+        tf.quantization.quantized_concat: lambda: {
+            "concat_dim": 0, "values": [_levels([1]), _levels([2])], "input_mins": [0.0, 0.0],
+            "input_maxes": [1.0, 1.0],
+        },
+        tf.fake_quant_with_min_max_args: lambda: {"inputs": X, **fixed},
+        tf.fake_quant_with_min_max_args_gradient: lambda: {"gradients": X, "inputs": X, **fixed},
+        tf.fake_quant_with_min_max_vars: lambda: {"inputs": X, **fixed},
+        tf.fake_quant_with_min_max_vars_gradient: lambda: {"gradients": X, "inputs": X, **fixed},
+        tf.fake_quant_with_min_max_vars_per_channel: lambda: {"inputs": X, **channels},
+        tf.fake_quant_with_min_max_vars_per_channel_gradient: lambda: {
+            "gradients": X, "inputs": X, **channels,
+        },
+        tf.nn.quantized_avg_pool: lambda: {**_pixels(), "ksize": [1, 1, 1, 1], **windows},
+        tf.nn.quantized_max_pool: lambda: {**_pixels(), "ksize": [1, 1, 1, 1], **windows},
+        tf.nn.quantized_conv2d: lambda: {
+            **_pixels(), "filter": _levels([[[[1]]]]), "min_filter": 0.0, "max_filter": 1.0,
+            **windows, "out_type": tf.qint32, "dilations": [1, 1, 1, 1],
+        },
+        tf.nn.quantized_relu_x: lambda: {
+            "features": _levels([1]), "max_value": 1.0, "min_features": 0.0, "max_features": 1.0,
+            "out_type": tf.quint8,
+        },
+    }
