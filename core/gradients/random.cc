@@ -18,10 +18,17 @@ Status RandomGammaGradient(GradientContext* context) {
 }
 
 MILLSTREAM_GRADIENT("RandomGamma", RandomGammaGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("NonDeterministicInts");
 MILLSTREAM_NOT_DIFFERENTIABLE("ParameterizedTruncatedNormal");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomGammaGrad");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoisson");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoissonV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulStandardNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulStandardNormalV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulTruncatedNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniform");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniformFullInt");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniformInt");
 
 }  // namespace
 }  // namespace millstream

@@ -1,6 +1,8 @@
-// RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal, and the same as
-// functions of an input: StatelessRandomUniform, StatelessRandomUniformInt, StatelessRandomNormal
-// and StatelessTruncatedNormal.
+// RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal; the same as functions
+// of an input: StatelessRandomUniform, StatelessRandomUniformInt, StatelessRandomNormal and
+// StatelessTruncatedNormal; and from a variable: StatefulUniform, StatefulUniformInt,
+// StatefulUniformFullInt, StatefulStandardNormal, StatefulStandardNormalV2 and
+// StatefulTruncatedNormal.
 //
 // Output i of an execution is a function of the stream's position and of i alone, so the bits do
 // not depend on how the work is cut.
@@ -14,6 +16,7 @@
 #include "kernels/common/parallel.h"
 #include "kernels/random/distributions.h"
 #include "kernels/random/philox.h"
+#include "kernels/random/random_state.h"
 
 namespace millstream::kernels {
 namespace {
@@ -38,9 +41,9 @@ ms::Status ReadShape(const ms::View& view, ms::Shape* shape) {
   return ms::Status();
 }
 
-// Where an execution finds its numbers: in the node's stream, of which it takes a part, or in one
-// that input 1, seed, is the name of.
-enum class Stream { kOfNode, kOfSeed };
+// Where an execution finds its numbers: in the node's stream, of which it takes a part, in one that
+// input 1, seed, is the name of, or in that of the variable of input 0, of which it takes a part.
+enum class Stream { kOfNode, kOfSeed, kOfVariable };
 
 // Input 1 of ops that have a seed: two numbers.
 ms::Status CheckSeed(const ms::View& seed) {
@@ -67,15 +70,20 @@ ms::Status FindStart(ms::Frame& frame, int64_t outputs, PhiloxPosition* position
     *position = StreamOfSeed(frame.input(1));
     return ms::Status();
   }
+  if constexpr (kStream == Stream::kOfVariable) {
+    return MoveState(frame, static_cast<uint64_t>(outputs) * kReservedBlocksPerOutput, position);
+  }
   return frame.ReserveRandom(static_cast<uint64_t>(outputs) * kReservedBlocksPerOutput,
                              &position->key, position->counter.data());
 }
 
-// The output, of the shape that input 0 says.
+// The output, of the shape that an input says.
 template <Stream kStream>
 ms::Status ShapedOutput(ms::Frame& frame, ms::View* output) {
   ms::Shape shape;
-  MS_TRY(ReadShape(frame.input(0), &shape));
+  // Between a variable and the shape there may be the algorithm.
+  const uint32_t input = kStream != Stream::kOfVariable ? 0 : frame.num_inputs() == 2 ? 1 : 2;
+  MS_TRY(ReadShape(frame.input(input), &shape));
   if constexpr (kStream == Stream::kOfSeed) MS_TRY(CheckSeed(frame.input(1)));
   return frame.Output(0, shape, output);
 }
@@ -124,6 +132,12 @@ template <typename T>
 using StatelessRandomUniform = FixedCostRandom<T, Stream::kOfSeed, UniformSampler<T>>;
 template <typename T>
 using StatelessRandomNormal = FixedCostRandom<T, Stream::kOfSeed, NormalSampler<T>>;
+template <typename T>
+using StatefulUniform = FixedCostRandom<T, Stream::kOfVariable, UniformSampler<T>>;
+template <typename T>
+using StatefulStandardNormal = FixedCostRandom<T, Stream::kOfVariable, NormalSampler<T>>;
+template <typename T>
+using StatefulUniformFullInt = FixedCostRandom<T, Stream::kOfVariable, FullIntegerSampler<T>>;
 
 // Inputs: shape, seed in some ops, minval, maxval (exclusive).
 template <typename T, Stream kStream>
@@ -164,6 +178,8 @@ template <typename T>
 using RandomUniformInt = UniformInt<T, Stream::kOfNode>;
 template <typename T>
 using StatelessRandomUniformInt = UniformInt<T, Stream::kOfSeed>;
+template <typename T>
+using StatefulUniformInt = UniformInt<T, Stream::kOfVariable>;
 
 // Inputs: shape, and seed in some ops. Outputs come in groups, each from a stretch of the stream of
 // its own.
@@ -196,12 +212,21 @@ template <typename T>
 using TruncatedNormal = TruncatedRandom<T, Stream::kOfNode>;
 template <typename T>
 using StatelessTruncatedNormal = TruncatedRandom<T, Stream::kOfSeed>;
+template <typename T>
+using StatefulTruncatedNormal = TruncatedRandom<T, Stream::kOfVariable>;
 
 ms::KernelOptions ShapeOnHost() {
   return ms::KernelOptions().Types("T", IndexTypes()).HostArg("shape");
 }
 
 ms::KernelOptions WithSeed() { return ShapeOnHost().Types("Tseed", IndexTypes()); }
+
+ms::KernelOptions OfVariable() {
+  return ms::KernelOptions()
+      .Types("shape_dtype", IndexTypes())
+      .HostArg("algorithm")
+      .HostArg("shape");
+}
 
 template <template <typename> class Kernel>
 ms::Registered RegisterForFloats(const char* op, const ms::KernelOptions& options = ShapeOnHost()) {
@@ -223,6 +248,21 @@ const ms::Registered stateless_truncated =
 const ms::Registered stateless_uniform_int =
     ms::RegisterForTypes<StatelessRandomUniformInt, int32_t, int64_t>(
         "StatelessRandomUniformInt", "dtype", WithSeed().HostArg("minval").HostArg("maxval"));
+const ms::Registered stateful_uniform =
+    RegisterForFloats<StatefulUniform>("StatefulUniform", OfVariable());
+const ms::Registered stateful_normal = RegisterForFloats<StatefulStandardNormal>(
+    "StatefulStandardNormal",
+    ms::KernelOptions().Types("shape_dtype", IndexTypes()).HostArg("shape"));
+const ms::Registered stateful_normal_v2 =
+    RegisterForFloats<StatefulStandardNormal>("StatefulStandardNormalV2", OfVariable());
+const ms::Registered stateful_truncated =
+    RegisterForFloats<StatefulTruncatedNormal>("StatefulTruncatedNormal", OfVariable());
+const ms::Registered stateful_uniform_int =
+    ms::RegisterForTypes<StatefulUniformInt, int32_t, int64_t, uint32_t, uint64_t>(
+        "StatefulUniformInt", "dtype", OfVariable().HostArg("minval").HostArg("maxval"));
+const ms::Registered stateful_uniform_full_int =
+    ms::RegisterForTypes<StatefulUniformFullInt, int32_t, int64_t, uint32_t, uint64_t>(
+        "StatefulUniformFullInt", "dtype", OfVariable());
 
 }  // namespace
 }  // namespace millstream::kernels

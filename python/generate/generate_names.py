@@ -79,6 +79,7 @@ _LAZY = frozenset(
         "variables.listed_parts",
         "variables.modules",
         "variables.orthogonal",
+        "variables.random_generator",
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.

@@ -181,6 +181,12 @@ def _of_sparse_tensors() -> Calls:
         },
         tf.sparse_to_indicator: lambda: {"sp_input": _sparse(1), "vocab_size": 3},
         tf.sparse.from_dense: lambda: {"tensor": [1, 0]},
+        tf.random.experimental.Generator: lambda: {"state": [1, 2, 3], "alg": 1},
+        tf.random.experimental.create_rng_state: lambda: {"seed": 1, "algorithm": 1},
+        tf.random.experimental.get_global_generator: dict,
+        tf.random.experimental.set_global_generator: lambda: {
+            "generator": tf.random.experimental.Generator(state=[1, 2, 3], alg=1),
+        },
         tf.sparse.cross: lambda: {"inputs": [[["a"]], [["b"]]]},
         tf.sparse.cross_hashed: lambda: {
             "inputs": [[["a"]], [["b"]]], "num_buckets": 10, "hash_key": 1,
