@@ -246,4 +246,4 @@ def _quantization() -> Calls:
             "features": _levels([1]), "max_value": 1.0, "min_features": 0.0, "max_features": 1.0,
             "out_type": tf.quint8,
         },
-    }
+    }  # fmt: skip
