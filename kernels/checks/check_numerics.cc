@@ -29,10 +29,8 @@ class CheckNumerics {
       if (found.infinity) has_infinity.store(true, std::memory_order_relaxed);
     }));
     if (has_nan || has_infinity) {
-      const char* const what = !has_nan       ? "an infinity"
-                               : has_infinity ? "NaN and an infinity"
-                                              : "NaN";
-      return ms::InvalidArgument(message_, ": argument 'tensor' holds ", what);
+      const char* const what = !has_nan ? "Inf" : has_infinity ? "Inf and NaN" : "NaN";
+      return ms::InvalidArgument(message_, " : Tensor had ", what, " values (argument 'tensor')");
     }
     ms::View output;
     MS_TRY(frame.ForwardOrOutput(0, 0, tensor.shape(), &output));

@@ -39,10 +39,12 @@ TYPED_TEST(CheckNumericsTest, PassesOnFiniteElements) {
 TYPED_TEST(CheckNumericsTest, SaysWhatItFound) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(Check<TypeParam>({1, kNan}).message(), "loss: argument 'tensor' holds NaN");
-  EXPECT_EQ(Check<TypeParam>({-kInfinity}).message(), "loss: argument 'tensor' holds an infinity");
+  EXPECT_EQ(Check<TypeParam>({1, kNan}).message(),
+            "loss : Tensor had NaN values (argument 'tensor')");
+  EXPECT_EQ(Check<TypeParam>({-kInfinity}).message(),
+            "loss : Tensor had Inf values (argument 'tensor')");
   EXPECT_EQ(Check<TypeParam>({kInfinity, kNan}).message(),
-            "loss: argument 'tensor' holds NaN and an infinity");
+            "loss : Tensor had Inf and NaN values (argument 'tensor')");
   EXPECT_EQ(Check<TypeParam>({kNan}).code(), MS_INVALID_ARGUMENT);
 }
 

@@ -40,7 +40,7 @@ def add_check_numerics_ops() -> Operation:
     ...         sess.run(check, {x: 0.0})
     ...     except tf.errors.InvalidArgumentError as error:
     ...         print(str(error).splitlines()[0])
-    y:0: argument 'tensor' holds an infinity
+    y:0 : Tensor had Inf values (argument 'tensor')
     """
     graph = get_default_graph()
     operations = graph.get_operations()
