@@ -31,6 +31,7 @@ class RecordReader {
   // Memory is allocated for bytes that the file has, after decompression, and for no others.
   StatusOr<std::optional<std::string>> Next();
   // The first byte of the next record, after decompression.
+  // The byte at which the next record begins.
   uint64_t offset() const { return offset_; }
 
  private:

@@ -1,4 +1,4 @@
-// Which files there are, and records of files.
+// Which files there are, whole files, and records of files.
 #include "framework/op_registry.h"
 #include "framework/ops/op_errors.h"
 #include "framework/shape_context.h"
@@ -25,6 +25,51 @@ MILLSTREAM_OP("MatchingFiles")
     .Example(R"(
 >>> tf.matching_files("/no/such/folder/*").eval().tolist()
 [])");
+
+Status ReadFileShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  context->SetOutput(0, PartialShape::Scalar());
+  return absl::OkStatus();
+}
+
+// Stateful: files change, so a constant name must not be folded.
+MILLSTREAM_OP("ReadFile")
+    .Input("filename: string")
+    .Output("contents: string")
+    .Stateful()
+    .Touches("files")
+    .Shape(ReadFileShape)
+    .Doc(R"(Gives what a file holds.
+
+filename is a scalar. NOT_FOUND when there is no such file.)")
+    .Example(R"(
+>>> import tempfile
+>>> file = tempfile.NamedTemporaryFile()
+>>> file.write(b"text"), file.flush()
+(4, None)
+>>> tf.read_file(file.name).eval()
+b'text')");
+
+Status WriteFileShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRank(0, 0).status());
+  return context->WithRank(1, 0).status();
+}
+
+MILLSTREAM_OP("WriteFile")
+    .Input("filename: string")
+    .Input("contents: string")
+    .Stateful()
+    .Touches("files")
+    .Shape(WriteFileShape)
+    .Doc(R"(Writes a file, in the place of one that exists. Makes the folder if it is not there.
+
+filename and contents are scalars. The file is at any time the old one or the new one, as a whole.)")
+    .Example(R"(
+>>> import os, tempfile
+>>> path = os.path.join(tempfile.mkdtemp(), "folder", "file")
+>>> tf.write_file(path, "text").run()
+>>> open(path).read()
+'text')");
 
 Status RecordInputShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const int64_t size, context->Attr<int64_t>("batch_size"));

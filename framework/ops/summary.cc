@@ -91,5 +91,15 @@ MILLSTREAM_OP("TensorSummaryV2")
 tag and serialized_summary_metadata (a SummaryMetadata, which names the viewer) are scalars. The
 output is one serialized Summary.)");
 
+MILLSTREAM_OP("Timestamp")
+    .Output("ts: double")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Doc(R"(Gives the time of day when it runs: seconds since 1970, with a fraction.)")
+    .Example(R"(
+>>> import time
+>>> int(tf.timestamp().eval() - time.time()) // 60 in (-1, 0)
+True)");
+
 }  // namespace
 }  // namespace millstream

@@ -59,6 +59,7 @@ _LAZY = frozenset(
         "ops.ragged_tensor",
         "ops.ragged_value",
         "ops.random_parameters",
+        "ops.readers",
         "ops.regex_ops",
         "ops.selection",
         "ops.serialization_ops",

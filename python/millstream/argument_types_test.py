@@ -22,6 +22,7 @@ from millstream.argument_images import calls_of_images
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_library import calls_of_library
 from millstream.argument_linear_operators import calls_of_linear_operators
+from millstream.argument_programs import calls_of_programs
 from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_signals import calls_of_signals
 from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
@@ -529,6 +530,7 @@ def _table() -> Calls:
         **calls_of_images(),
         **calls_of_library(),
         **calls_of_linear_operators(),
+        **calls_of_programs(),
         **calls_of_sessions(),
         **calls_of_signals(),
         **calls_of_networks(),
@@ -596,7 +598,7 @@ _TRUTHS = {
     "asynchronous", "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "compute_uv", "fast", "full_matrices", "validate_args",
-    "pad_end", "periodic",
+    "pad_end", "periodic", "supports_serialize",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
 }  # fmt: skip
 

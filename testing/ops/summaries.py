@@ -19,3 +19,7 @@ define_tests(
     exceptions={Property.NAMED_ARGUMENT: "the error is in words that programs know"},
 )
 define_tests(["MergeSummary", "TensorSummaryV2"], reference=_MESSAGE)
+define_tests(
+    "Timestamp",
+    reference=NotTested("gives the time of day, which its documentation's example compares"),
+)

@@ -1,0 +1,156 @@
+"""Readers of files whose names come out of a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[tf.Session]:
+    """A graph and a session of its own for each test."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def queue_of(session: tf.Session, *names: Any) -> Any:
+    """A closed queue of the names."""
+    queue = tf.FIFOQueue(10, tf.string, shapes=[[]])
+    session.run(queue.enqueue_many([[str(name) for name in names]]))
+    session.run(queue.close())
+    return queue
+
+
+def all_of(session: tf.Session, pair: Any) -> list[tuple[str, bytes]]:
+    """The pairs of all reads until the end."""
+    found = []
+    try:
+        while True:
+            key, value = session.run(pair)
+            found.append((key.decode(), value))
+    except tf.errors.OutOfRangeError as error:
+        assert "closed and has insufficient elements" in error.message  # noqa: PT017
+    return found
+
+
+def test_lines_of_files(tmp_path: Path, session: tf.Session) -> None:
+    a, b, c = (tmp_path / name for name in "abc")
+    a.write_bytes(b"head\none\r\n\ntwo")
+    b.write_bytes(b"head")
+    c.write_bytes(b"head\n" + b"x" * 600_000 + b"\nend\n")
+    reader = tf.TextLineReader(skip_header_lines=1)
+    pair = reader.read(queue_of(session, a, b, c))
+    assert all_of(session, pair) == [
+        (f"{a}:2", b"one"),
+        (f"{a}:3", b""),
+        (f"{a}:4", b"two"),
+        (f"{c}:2", b"x" * 600_000),
+        (f"{c}:3", b"end"),
+    ]
+    counts = [reader.num_records_produced(), reader.num_work_units_completed()]
+    assert session.run(counts) == [5, 3]
+    session.run(reader.reset())
+    assert session.run(counts) == [0, 0]
+
+
+def test_records_of_files(tmp_path: Path, session: tf.Session) -> None:
+    path = tmp_path / "records"
+    with tf.python_io.TFRecordWriter(path) as writer:
+        writer.write(b"one")
+        writer.write(b"")
+    pair = tf.TFRecordReader().read(queue_of(session, path))
+    assert all_of(session, pair) == [(f"{path}:0", b"one"), (f"{path}:19", b"")]
+
+
+def test_records_of_one_size(tmp_path: Path, session: tf.Session) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"HHabcdefgF")
+    reader = tf.FixedLengthRecordReader(3, header_bytes=2, footer_bytes=1)
+    assert all_of(session, reader.read(queue_of(session, path))) == [
+        (f"{path}:0", b"abc"),
+        (f"{path}:1", b"def"),
+    ]
+    reader = tf.FixedLengthRecordReader(3, header_bytes=2, footer_bytes=1, hop_bytes=2)
+    values = [value for _, value in all_of(session, reader.read(queue_of(session, path)))]
+    assert values == [b"abc", b"cde", b"efg"]
+
+
+def test_whole_files_and_names(tmp_path: Path, session: tf.Session) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a\nb\n")
+    queue = queue_of(session, path, path)
+    assert all_of(session, tf.WholeFileReader().read(queue)) == [(str(path), b"a\nb\n")] * 2
+    names = queue_of(session, "a", "b").queue_ref
+    assert all_of(session, tf.IdentityReader().read(names)) == [("a", b"a"), ("b", b"b")]
+
+
+def test_several_records_are_of_one_file(tmp_path: Path, session: tf.Session) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_bytes(b"1\n2\n3\n")
+    b.write_bytes(b"4\n")
+    pair = tf.TextLineReader().read_up_to(queue_of(session, a, b), 2)
+    assert pair.values.shape.as_list() == [None]
+    assert [session.run(pair.values).tolist() for _ in range(3)] == [[b"1", b"2"], [b"3"], [b"4"]]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(pair)
+
+
+def test_input_pipelines_of_old_programs(tmp_path: Path, session: tf.Session) -> None:
+    paths = [str(tmp_path / f"{i}.csv") for i in range(2)]
+    for i, path in enumerate(paths):
+        Path(path).write_text("".join(f"{4 * i + j},{j / 2}\n" for j in range(4)))
+    names = tf.train.string_input_producer(paths, num_epochs=1, shuffle=False)
+    _, line = tf.TextLineReader().read(names)
+    number, half = tf.decode_csv(line, [[0], [0.0]])
+    batch = tf.train.batch([number, half], 3, allow_smaller_final_batch=True)
+    session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+    coordinator = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(session, coordinator)
+    seen: list[int] = []
+    while len(seen) < 8:
+        numbers, halves = session.run(batch)
+        assert (numbers % 4).tolist() == (2 * halves).tolist()
+        seen += numbers.tolist()
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(batch)
+    coordinator.request_stop()
+    coordinator.join(threads)
+    assert seen == list(range(8))
+
+
+def test_a_read_ends_with_its_step(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(10, tf.string, name="names")
+    pair = tf.WholeFileReader().read(queue)
+    with pytest.raises(tf.errors.DeadlineExceededError, match="an element of queue 'names'"):
+        session.run(pair, options=tf.RunOptions(timeout_in_ms=20))
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path, session: tf.Session) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(tf.errors.NotFoundError, match="missing"):
+        session.run(tf.TextLineReader().read(queue_of(session, missing)))
+    path = tmp_path / "records"
+    path.write_bytes(b"no records at all")
+    with pytest.raises(tf.errors.DataLossError, match="at byte 0"):
+        session.run(tf.TFRecordReader().read(queue_of(session, path)))
+    gzip = tf.python_io.TFRecordOptions("GZIP")
+    with pytest.raises(tf.errors.UnimplementedError, match="compressed files are not read"):
+        session.run(tf.TFRecordReader(options=gzip).read(queue_of(session, path)))
+    count = tf.placeholder(tf.int64, [])
+    pair = tf.TextLineReader().read_up_to(queue_of(session, path), count)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'num_records' must be > 0"):
+        session.run(pair, {count: 0})
+    numbers = tf.FIFOQueue(10, tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="string"):
+        session.run(tf.TextLineReader().read(numbers))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'record_bytes' must be > 0"):
+        session.run(tf.FixedLengthRecordReader(0).read(queue_of(session, path)))
+    with pytest.raises(TypeError, match="queue: expected a queue or its handle"):
+        tf.TextLineReader().read("names")
+    with pytest.raises(NotImplementedError, match="serialize_state"):
+        tf.TextLineReader().serialize_state()

@@ -1,0 +1,19 @@
+"""Readers of files whose names come out of a queue."""
+
+from __future__ import annotations
+
+from testing.ops.support.registry import NotTested, define_tests
+
+_READS = NotTested(
+    "reads files: python/millstream/_impl/ops/readers_test.py compares what comes out of a reader"
+)
+_READERS = ["FixedLengthRecord", "Identity", "TFRecord", "TextLine", "WholeFile"]
+_READS_OF_THEM = ["NumRecordsProduced", "NumWorkUnitsCompleted", "Read", "ReadUpTo", "Reset"]
+
+define_tests(
+    [
+        *(f"{kind}ReaderV2" for kind in _READERS),
+        *(f"Reader{what}V2" for what in _READS_OF_THEM),
+    ],
+    reference=_READS,
+)
