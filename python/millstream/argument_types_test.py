@@ -598,7 +598,7 @@ _TRUTHS = {
     "asynchronous", "pin_variables_on_cpu",
     "remove_accidental_hits", "sorted", "unique",
     "compute_uv", "fast", "full_matrices", "validate_args",
-    "pad_end", "periodic", "supports_serialize",
+    "pad_end", "periodic", "preserve_short_sequences", "supports_serialize",
     "state_is_tuple", "use_peepholes", "variational_recurrent", "time_major", "swap_memory",
 }  # fmt: skip
 

@@ -214,6 +214,47 @@ CLASSES: dict[int, type[_CodedError]] = {
 }
 
 
+class _Status:
+    """What a call of the old C interface reports."""
+
+    def __init__(self) -> None:
+        self.code = OK
+        self.message = ""
+
+    def set(self, code: int, message: str) -> None:
+        """Report an error of one of the codes of this module."""
+        self.code = code
+        self.message = message
+
+
+@public("errors.raise_exception_on_not_ok_status")
+class raise_exception_on_not_ok_status:  # noqa: N801  (the public name)
+    """A block with a status, whose error is raised at the end of the block.
+
+    Functions of old programs report their errors in a status. Functions of this package raise them.
+
+    Examples
+    --------
+    >>> try:
+    ...     with tf.errors.raise_exception_on_not_ok_status() as status:
+    ...         status.set(tf.errors.NOT_FOUND, "no such file")
+    ... except tf.errors.NotFoundError as error:
+    ...     print(error.message)
+    no such file
+    """
+
+    def __init__(self) -> None:
+        self._status = _Status()
+
+    def __enter__(self) -> Any:
+        return self._status
+
+    def __exit__(self, *error: object) -> None:
+        status = self._status
+        if error[0] is None and status.code != OK:
+            raise CLASSES.get(status.code, UnknownError)(None, None, status.message, status.code)
+
+
 # What to do about causes that the runtime words like this.
 _HINTS = {
     "You must feed a value for placeholder": "run(fetches, {placeholder: value}) feeds it",

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.graph.tensor_like import TensorLike, is_converted
 from millstream._impl.values import dtypes
 from millstream._impl.values.tensor_shape import Dimension, TensorShape
 
@@ -40,7 +40,7 @@ _VALUES = (
 
 
 def _is_value(value: Any) -> bool:
-    return isinstance(value, _VALUES) or hasattr(value, "__array__")
+    return isinstance(value, _VALUES) or hasattr(value, "__array__") or is_converted(value)
 
 
 def _is_dtype(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from millstream._impl import protos
 from millstream._impl.base.public import public
 from millstream._impl.graph import tensor_protos
-from millstream._impl.graph.arguments import DTYPE, SHAPE, takes
+from millstream._impl.graph.arguments import DTYPE, FUNCTION, INTEGER, SHAPE, takes
 from millstream._impl.graph.default_graph import get_default_graph
-from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.graph.tensor_like import Conversion, TensorLike, conversions
 from millstream._impl.values import dtypes, tensor_shape, values
 
 if TYPE_CHECKING:
@@ -189,6 +189,10 @@ def tensor_of_argument(
                 f"{value.dtype.name}: {value!r}"
             )
         return value.as_tensor()
+    if conversions:
+        converted = _converted(value, wanted, name, preferred)
+        if converted is not None:
+            return converted
     if isinstance(value, (list, tuple)) and holds_tensor(value):
         return pack_list(value, wanted, name or "packed")
     array, found = _array_of(value, wanted, preferred, argument)
@@ -202,11 +206,102 @@ def convert_argument(
 
     The constant that is made for it waits for no control input: the node that takes it does.
     """
+    if conversions:
+        with graph.as_default():
+            converted = _converted(value, wanted, name, preferred)
+        if converted is not None:
+            return converted
     if isinstance(value, (list, tuple)) and holds_tensor(value):
         with graph.as_default():
             return pack_list(value, wanted, name)
     array, found = _array_of(value, wanted, preferred)
     return constant_of_array(graph, array, found, name, controlled=False)
+
+
+# No program says how these become tensors. Lists do so by themselves at this priority.
+_NOT_CONVERTED = (int, float, np.generic, np.ndarray)
+_PRIORITY_OF_LISTS = 100
+
+
+@public("register_tensor_conversion_function")
+@takes(conversion_func=FUNCTION, priority=INTEGER)
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Say how objects of a class become tensors, wherever a tensor is wanted.
+
+    Parameters
+    ----------
+    base_type
+        The class, or a tuple of them.
+    conversion_func
+        A function ``conversion_func(value, dtype=None, name=None, as_ref=False)``. It returns a
+        tensor, of the type `dtype` unless that is None, or ``NotImplemented`` to leave the value to
+        the next function. TypeError or ValueError mean that the value cannot have the type.
+    priority
+        Functions of a smaller number are asked first, then those that were registered first.
+
+    Raises
+    ------
+    TypeError
+        `base_type` is no class, or one of Python's or NumPy's numbers or arrays.
+
+    Examples
+    --------
+    >>> class Celsius:
+    ...     def __init__(self, degrees):
+    ...         self.degrees = degrees
+    >>> def as_kelvin(value, dtype=None, name=None, as_ref=False):
+    ...     return tf.constant(value.degrees + 273.0, dtype, name=name)
+    >>> tf.register_tensor_conversion_function(Celsius, as_kelvin)
+    >>> float(tf.add(Celsius(20.0), 1.0).eval())
+    294.0
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(one, type) for one in types):
+        raise TypeError(f"base_type must be a type or a tuple of types, got {base_type!r}")
+    if any(issubclass(one, _NOT_CONVERTED) for one in types):
+        raise TypeError(
+            "base_type: Cannot register conversions for Python numeric types and NumPy scalars "
+            f"and arrays, got {base_type!r}"
+        )
+    conversions.append(Conversion(int(priority), types, conversion_func))
+    conversions.sort(key=lambda one: one.priority)  # stable
+
+
+def _converted(
+    value: Any, wanted: DType | None, name: str | None, preferred: DType | None
+) -> Tensor | None:
+    """The tensor that a function of the program makes of the value, if one does.
+
+    Raises
+    ------
+    RuntimeError
+        The function returned no tensor, or one of another type.
+    """
+    for priority, types, function in conversions:
+        is_list = isinstance(value, (list, tuple))
+        if not isinstance(value, types) or (is_list and priority >= _PRIORITY_OF_LISTS):
+            continue
+        made: Any = NotImplemented
+        if wanted is None and preferred is not None:
+            try:
+                made = function(value, dtype=preferred, name=name, as_ref=False)
+            except (TypeError, ValueError):
+                made = NotImplemented
+        if made is NotImplemented:
+            made = function(value, dtype=wanted, name=name, as_ref=False)
+        if made is NotImplemented:
+            continue
+        said = f"Conversion function {function!r} for type {types[0].__name__} returned"
+        if not isinstance(made, TensorLike):
+            raise RuntimeError(f"{said} non-Tensor: {made!r}")
+        if wanted is not None and made.dtype.base_dtype != wanted:
+            raise RuntimeError(
+                f"{said} incompatible dtype: requested = {wanted.name}, actual = {made.dtype.name}"
+            )
+        return made.as_tensor()
+    return None
 
 
 def pack_list(value: Any, dtype: DType | None, name: str) -> Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
@@ -38,6 +39,23 @@ class TensorLike:
     def as_tensor(self) -> Tensor:
         """The tensor; making it may add nodes to the graph."""
         raise NotImplementedError
+
+
+class Conversion(NamedTuple):
+    """How a program turns objects of its own classes into tensors."""
+
+    priority: int
+    types: tuple[type, ...]
+    function: Callable[..., Any]
+
+
+# Those of the program, in the order in which they are asked.
+conversions: list[Conversion] = []
+
+
+def is_converted(value: Any) -> bool:
+    """Whether the program has said how objects of the value's class become tensors."""
+    return any(isinstance(value, one.types) for one in conversions)
 
 
 def described(value: Any) -> str:

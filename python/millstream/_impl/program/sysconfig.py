@@ -5,8 +5,8 @@ from __future__ import annotations
 from millstream._impl.base.package import FOLDER
 from millstream._impl.base.public import public
 
-CXX11_ABI_FLAG = public("sysconfig.CXX11_ABI_FLAG")(1)
-MONOLITHIC_BUILD = public("sysconfig.MONOLITHIC_BUILD")(0)
+CXX11_ABI_FLAG = public("sysconfig.CXX11_ABI_FLAG", "CXX11_ABI_FLAG")(1)
+MONOLITHIC_BUILD = public("sysconfig.MONOLITHIC_BUILD", "MONOLITHIC_BUILD")(0)
 
 
 @public("sysconfig.get_include")
