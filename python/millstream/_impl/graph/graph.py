@@ -41,6 +41,8 @@ class Graph(GraphElements, CollectionStore):
     kept
         What lives as long as the graph, such as functions that its operations call; private to the
         package.
+    left_out
+        Nodes that exports lack, because others stand for them; private to the package.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Graph(GraphElements, CollectionStore):
         self._unfetchable: set[Any] = set()
         self._in_loops: set[int] = set()  # nodes
         self._in_branches: set[int] = set()  # nodes of conditionals
+        self.left_out: set[int] = set()  # nodes that others stand for; exports lack them
 
     # ---- Growing ----
 
@@ -517,6 +520,11 @@ class Graph(GraphElements, CollectionStore):
         found = protos.message_class("GraphDef").FromString(data)
         if from_version:
             del found.node[:from_version]
+        if self.left_out:
+            names = {self._operations[node].name for node in self.left_out}
+            kept = [node for node in found.node if node.name not in names]
+            del found.node[:]
+            found.node.extend(kept)
         return found
 
     @property

@@ -21,6 +21,8 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = public(
     "GRAPH_DEF_VERSION_MIN_PRODUCER", "version.GRAPH_DEF_VERSION_MIN_PRODUCER"
 )(0)
 
+_control_flow_v2 = [False]
+
 
 @public("executing_eagerly")
 def executing_eagerly() -> bool:
@@ -66,26 +68,46 @@ def disable_v2_tensorshape() -> None:
     """
 
 
+@public("enable_control_flow_v2")
+def enable_control_flow_v2() -> None:
+    """Make ``If`` and ``While`` nodes of conditionals and loops from now on.
+
+    Their parts are functions of the graph's library. Both forms run alike.
+
+    Examples
+    --------
+    >>> tf.enable_control_flow_v2()
+    >>> chosen = tf.cond(tf.constant(True), lambda: tf.constant(1), lambda: tf.constant(2))
+    >>> tf.disable_control_flow_v2()
+    >>> [node.op for node in tf.get_default_graph().as_graph_def().node]
+    ['Const', 'Identity', 'StatelessIf']
+    >>> int(chosen.eval())
+    1
+    """
+    _control_flow_v2[0] = True
+
+
 @public("disable_control_flow_v2")
 def disable_control_flow_v2() -> None:
-    """Do nothing: control flow is made of nodes.
+    """Make Switches, Merges and frames of conditionals and loops from now on, as by default.
 
     Examples
     --------
     >>> tf.disable_control_flow_v2()
     """
+    _control_flow_v2[0] = False
 
 
 @public("control_flow_v2_enabled")
 def control_flow_v2_enabled() -> bool:
-    """Whether control flow is made of functions: no.
+    """Whether conditionals and loops become ``If`` and ``While`` nodes.
 
     Examples
     --------
     >>> tf.control_flow_v2_enabled()
     False
     """
-    return False
+    return _control_flow_v2[0]
 
 
 @public("disable_tensor_equality")

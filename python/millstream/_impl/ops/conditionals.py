@@ -8,7 +8,7 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
-from millstream._impl.graph import scopes
+from millstream._impl.graph import modes, scopes
 from millstream._impl.graph.arguments import TENSOR, one_of, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
@@ -91,14 +91,21 @@ def cond(
             branch = CondBranch(graph, pivot, decided, value)
             results.append(_build(branch, function, pivot, strict))
             branches.append(branch)
-        for branch in branches:
-            branch.register(GraphKeys.COND_CONTEXT)
         (true_result, true_tensors), (false_result, false_tensors) = results
         _check_alike(true_result, false_result, true_tensors, false_tensors)
-        merged = [
-            gen_ops.merge([on_false, on_true], name="Merge")[0]
-            for on_true, on_false in zip(true_tensors, false_tensors, strict=True)
-        ]
+        if modes.control_flow_v2_enabled():
+            from millstream._impl.ops import functional_forms  # lazy: few programs ask for them
+
+            tensors = (true_tensors, false_tensors)
+            merged = functional_forms.choose(graph, graph.get_name_scope(), branches, tensors)
+            graph.left_out.add(pivots[0].op.node)
+        else:
+            for branch in branches:
+                branch.register(GraphKeys.COND_CONTEXT)
+            merged = [
+                gen_ops.merge([on_false, on_true], name="Merge")[0]
+                for on_true, on_false in zip(true_tensors, false_tensors, strict=True)
+            ]
         return nest.pack_sequence_as(true_result, merged, expand_composites=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
-from millstream._impl.graph import scopes
+from millstream._impl.graph import modes, scopes
 from millstream._impl.graph.arguments import LIST, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
@@ -175,11 +175,14 @@ class _Loop:
         with frame.building():
             merged = [gen_ops.merge([value, value], name="Merge")[0] for value in entered]
             frame.pivot = merged[0]
-            goes_on = convert_to_tensor(cond(*self._packed(merged)), name="cond")
-            goes_on = gen_ops.loop_cond(goes_on, name="LoopCond")
+            begin = graph.version
+            decided = convert_to_tensor(cond(*self._packed(merged)), name="cond")
+            condition = (range(begin, graph.version), merged, [decided])
+            goes_on = gen_ops.loop_cond(decided, name="LoopCond")
             switched = [gen_ops.switch(value, goes_on, name="Switch") for value in merged]
             current = [gen_ops.identity(each[1], name="Identity") for each in switched]
             frame.pivot = current[0]
+            begin = graph.version
             result = _as_list(body(*self._packed(current)))
             nest.assert_same_structure(
                 list(self._structure), list(result), check_types=False, expand_composites=True
@@ -188,15 +191,37 @@ class _Loop:
             following = [convert_to_tensor(value) for value in flat]
             for before, shape, value in zip(self._values, self._shapes, following, strict=True):
                 _check_invariant(before, shape, value)
-            following = [gen_ops.next_iteration(value, name="NextIteration") for value in following]
-            for merge, value in zip(merged, following, strict=True):
-                _set_back_edge(graph, merge.op.node, value.op.node)
-            left = [each[0] for each in switched]
-        after = [self._exit(value) for value in left]
+            parts = (condition, (range(begin, graph.version), current, following))
+            if not modes.control_flow_v2_enabled():
+                self._close(merged, following)
+        if modes.control_flow_v2_enabled():
+            return self._as_node(parts, result)
+        after = [self._exit(each[0]) for each in switched]
         frame.pivots = (merged[0], goes_on, current[0])
         frame.register(GraphKeys.WHILE_CONTEXT)
         for value, shape in zip(after, self._shapes, strict=True):
             value.set_shape(shape)
+        return nest.pack_sequence_as(result, after, expand_composites=True)
+
+    def _close(self, merged: Sequence[Tensor], following: Sequence[Tensor]) -> None:
+        """Let what the body gives be the variables of the next iteration."""
+        graph = self._graph
+        ends = [gen_ops.next_iteration(value, name="NextIteration") for value in following]
+        for merge, value in zip(merged, ends, strict=True):
+            _set_back_edge(graph, merge.op.node, value.op.node)
+
+    def _as_node(self, parts: Any, result: Any) -> Any:
+        """The variables after a loop that is one node, whose parts are functions."""
+        from millstream._impl.ops import functional_forms  # lazy: few programs ask for them
+
+        graph, initial = self._graph, self._values
+        if graph.state.controls:
+            initial = [gen_ops.identity(value) for value in initial]
+        after = functional_forms.repeat(
+            graph, self._scope, self._frame, parts, initial, self._shapes
+        )
+        if not self._back_prop:
+            after = [gen_ops.stop_gradient(value) for value in after]
         return nest.pack_sequence_as(result, after, expand_composites=True)
 
     def _packed(self, tensors: Sequence[Tensor]) -> Any:

@@ -1,0 +1,171 @@
+"""Conditionals and loops that are If and While nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def sess() -> Iterator[Any]:
+    tf.enable_control_flow_v2()
+    try:
+        with tf.Graph().as_default(), tf.Session() as session:
+            yield session
+    finally:
+        tf.disable_control_flow_v2()
+
+
+def _nodes() -> dict[str, str]:
+    """The ops of the graph's nodes, by name."""
+    return {node.name: node.op for node in tf.get_default_graph().as_graph_def().node}
+
+
+def _again(sess: Any, fetch: Any, feeds: dict[Any, Any]) -> Any:
+    """The value in a graph that was exported and imported."""
+    definition = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(definition, name="")
+        found = {graph.get_tensor_by_name(key.name): value for key, value in feeds.items()}
+        return session.run(graph.get_tensor_by_name(fetch.name), found)
+
+
+def test_the_switch() -> None:
+    assert tf.control_flow_v2_enabled()
+    tf.disable_control_flow_v2()
+    assert not tf.control_flow_v2_enabled()
+    tf.cond(tf.constant(True), lambda: 1, lambda: 2)
+    assert "Merge" in _nodes().values()
+
+
+def test_a_conditional_is_a_node(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [], name="pred")
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y, z = tf.cond(pred, lambda: (x * 3.0, x), lambda: (x + 1.0, tf.constant([7.0, 8.0])))
+    assert y.shape.as_list() == z.shape.as_list() == [2]
+    nodes = _nodes()
+    assert nodes["cond"] == "StatelessIf"
+    assert sorted(nodes) == ["cond", "cond/pred_id", "pred", "x"]
+    for value, expected in ((True, [[3.0, 6.0], [1.0, 2.0]]), (False, [[2.0, 3.0], [7.0, 8.0]])):
+        feeds = {pred: value, x: [1.0, 2.0]}
+        assert [each.tolist() for each in sess.run([y, z], feeds)] == expected
+        assert _again(sess, y, feeds).tolist() == expected[0]
+
+
+def test_gradients_of_conditionals(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+    v = tf.get_variable("v", initializer=5.0)
+    y = tf.cond(pred, lambda: x * x * v, lambda: 4.0 * x)
+    first = tf.gradients(y, [x, v])
+    second = tf.gradients(first[0], x)[0]
+    sess.run(v.initializer)
+    assert sess.run([*first, second], {pred: True, x: 3.0}) == [30.0, 9.0, 10.0]
+    assert sess.run([*first, second], {pred: False, x: 3.0}) == [4.0, 0.0, 0.0]
+
+
+def test_effects_of_the_branch_that_is_taken(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    v = tf.get_variable("v", initializer=1.0)
+    change = tf.cond(pred, lambda: tf.assign_add(v, 10.0).op, lambda: tf.no_op())
+    assert _nodes()["cond"] == "If"
+    sess.run(v.initializer)
+    sess.run(change, {pred: False})
+    assert sess.run(v) == 1.0
+    sess.run(change, {pred: True})
+    assert sess.run(v) == 11.0
+
+
+def test_conditionals_in_conditionals(sess: Any) -> None:
+    a, b = (tf.placeholder(tf.bool, []) for _ in range(2))
+    x = tf.placeholder(tf.float32, [])
+    y = tf.cond(a, lambda: tf.cond(b, lambda: x * x, lambda: -x) + 1.0, lambda: x)
+    gradient = tf.gradients(y, x)[0]
+    assert "cond/cond" not in _nodes()
+    results = {
+        (True, True): [10.0, 6.0],
+        (True, False): [-2.0, -1.0],
+        (False, True): [3.0, 1.0],
+    }
+    for (one, other), expected in results.items():
+        assert sess.run([y, gradient], {a: one, b: other, x: 3.0}) == expected
+
+
+def test_a_conditional_waits_for_what_is_around_it(sess: Any) -> None:
+    v = tf.get_variable("v", initializer=1.0)
+    with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+        read = tf.cond(tf.constant(True), lambda: v.read_value(), lambda: tf.constant(0.0))
+    sess.run(v.initializer)
+    assert sess.run(read) == 2.0
+
+
+def test_variables_made_in_a_branch(sess: Any) -> None:
+    def make() -> Any:
+        return tf.get_variable("made", initializer=3.0) * 2.0
+
+    y = tf.cond(tf.constant(True), make, lambda: tf.constant(0.0))
+    sess.run(tf.global_variables_initializer())
+    assert sess.run(y) == 6.0
+
+
+def test_a_loop_is_a_node(sess: Any) -> None:
+    n = tf.placeholder(tf.int32, [], name="n")
+    x = tf.placeholder(tf.float32, [2], name="x")
+    count, y = tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, a * x), [0, tf.ones([2])])
+    assert y.shape.as_list() == [2]
+    assert _nodes()["while"] == "StatelessWhile"
+    # The first value of the counter.
+    assert [name for name in _nodes() if name.startswith("while/")] == ["while/Const"]
+    feeds = {n: 3, x: [2.0, 3.0]}
+    assert sess.run(count, feeds) == 3
+    assert sess.run(y, feeds).tolist() == [8.0, 27.0]
+    assert _again(sess, y, feeds).tolist() == [8.0, 27.0]
+
+
+def test_loops_and_conditionals_in_each_other(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+
+    def body(i: Any, a: Any) -> tuple[Any, Any]:
+        inner = tf.while_loop(lambda j, _: j < 2, lambda j, b: (j + 1, b * 2.0), [0, a])[1]
+        return i + 1, tf.cond(i > 0, lambda: inner + x, lambda: inner)
+
+    y = tf.while_loop(lambda i, _: i < 2, body, [0, x])[1]
+    assert sess.run([y, tf.gradients(y, x)[0]], {x: 3.0}) == [51.0, 17.0]
+
+
+def test_updates_run_once_an_iteration(sess: Any) -> None:
+    v = tf.get_variable("v", initializer=0.0)
+
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 5, body, [0])
+    assert _nodes()["while"] == "While"
+    sess.run(v.initializer)
+    assert sess.run(loop) == 5
+    assert sess.run(v) == 5.0
+
+
+def test_arrays_and_options(sess: Any) -> None:
+    x = tf.constant([[1.0], [2.0], [3.0]])
+    doubled = tf.map_fn(lambda row: row * 2.0, x)
+    np.testing.assert_array_equal(sess.run(doubled), [[2.0], [4.0], [6.0]])
+    loop = tf.while_loop(
+        lambda a: True, lambda a: a + x, [x], maximum_iterations=2, back_prop=False
+    )
+    np.testing.assert_array_equal(sess.run(loop), [[3.0], [6.0], [9.0]])
+    assert tf.gradients(loop, x) == [None]
+    grown = tf.while_loop(
+        lambda a: tf.size(a) < 8,
+        lambda a: tf.concat([a, a], 0),
+        [tf.constant([1])],
+        [tf.TensorShape([None])],
+    )
+    assert grown.shape.as_list() == [None]
+    assert sess.run(grown).tolist() == [1] * 8
