@@ -1,7 +1,8 @@
 // merge_equal: of operations with equal ops, attributes and inputs, only the first runs, and all
 // readers read its outputs. Constants of up to a kilobyte are equal if their bits are.
 //
-// Reads of a variable are equal if no operation between them may write to a variable.
+// Reads of a variable are equal if they wait for the same nodes and no operation between them may
+// write to a variable.
 //
 // The order of arguments counts, also for Add and Mul, because it decides which of two NaNs is
 // returned. A value stays in memory until its last reader, however late. This is always faster than
@@ -13,6 +14,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/graph/colocation.h"
@@ -47,10 +49,11 @@ bool HaveEqualAttrs(const Node& a, const Node& b) {
 constexpr absl::string_view kReaders[] = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd",
                                           "VarIsInitializedOp", "VariableShape"};
 
+// Ops on arrays of tensors write to nothing else.
 bool MayWrite(const StepOp& op) {
   return absl::c_any_of(op.inputs,
                         [](const Output& input) { return input.dtype() == DataType::kResource; }) &&
-         !absl::c_linear_search(kReaders, op.type());
+         !absl::StartsWith(op.type(), "TensorArray") && !absl::c_linear_search(kReaders, op.type());
 }
 
 class EqualMerger {
@@ -62,12 +65,13 @@ class EqualMerger {
   struct Key {
     const OpDef* op;
     std::vector<Output> inputs;
+    std::vector<const Node*> controls;  // of a read
     friend bool operator==(const Key& a, const Key& b) {
-      return a.op == b.op && a.inputs == b.inputs;
+      return a.op == b.op && a.inputs == b.inputs && a.controls == b.controls;
     }
     template <typename H>
     friend H AbslHashValue(H h, const Key& key) {
-      return H::combine(std::move(h), key.op, key.inputs);
+      return H::combine(std::move(h), key.op, key.inputs, key.controls);
     }
   };
 
@@ -95,10 +99,7 @@ Output EqualMerger::NameOf(const Output& value) {
   return constants_.try_emplace(std::move(key), value).first->second;
 }
 
-// A read that the program does not order.
-bool EqualMerger::IsRead(int i) const {
-  return ops_.op(i).type() == "ReadVariableOp" && !ops_.IsControlled(i);
-}
+bool EqualMerger::IsRead(int i) const { return ops_.op(i).type() == "ReadVariableOp"; }
 
 // True if the outputs depend only on the inputs, and all effects of the operation are its outputs;
 // or, while nothing is written, if it is a read.
@@ -137,9 +138,12 @@ Status EqualMerger::Run() {
       reads_.clear();
     }
     if (!IsCandidate(i)) continue;
-    Key key{&op.node->op(), {}};
+    Key key{&op.node->op(), {}, {}};
     for (const Output& input : op.inputs) key.inputs.push_back(NameOf(input));
-    if (IsRead(i)) reads_.push_back(key);
+    if (IsRead(i)) {
+      key.controls = ops_.ControlsOf(i);
+      reads_.push_back(key);
+    }
     std::vector<int>& equals = seen_[std::move(key)];
     const auto first = absl::c_find_if(
         equals, [&](int other) { return HaveEqualAttrs(*ops_.op(other).node, *op.node); });

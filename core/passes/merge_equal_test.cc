@@ -142,6 +142,25 @@ TEST_F(MergeEqualReadTest, AWriteIsSeen) {
   EXPECT_EQ(Saved({Op("Sub", {before, Read(handle)})}, {write}), 0);
 }
 
+TEST_F(MergeEqualReadTest, ReadsThatWaitForTheSameNodesAreEqual) {
+  const Output handle = Handle();
+  const std::vector<const Node*> first = {Op("Exp", {Fed("x", {2})}).node};
+  EXPECT_EQ(Saved({Op("Sub", {Read(handle, first), Read(handle, first)})}), 1);
+}
+
+TEST_F(MergeEqualReadTest, OpsOnArraysWriteToNoVariable) {
+  const Output handle = Handle();
+  const Output before = Read(handle);
+  const Node* const array =
+      build.NodeOf("TensorArrayV3", {build.Int32(1)},
+                   {{"dtype", DataType::kFloat}, {"element_shape", PartialShape({2})}});
+  const Output flow = Op("TensorArrayWriteV3",
+                         {array->output(0), build.Int32(0), Op("Exp", {before}), array->output(1)});
+  const Output element = Op("TensorArrayReadV3", {array->output(0), build.Int32(0), flow},
+                            {{"dtype", DataType::kFloat}});
+  EXPECT_EQ(Saved({Op("Sub", {element, Read(handle)})}), 1);
+}
+
 TEST_F(MergeEqualReadTest, WhatTheProgramOrdersStays) {
   const Output handle = Handle();
   const Output before = Read(handle);

@@ -160,14 +160,16 @@ void StepOps::RemoveUnread(int i) {
 
 // ---- Order ----
 
-bool StepOps::IsControlled(int i) const {
+const std::vector<const Node*>& StepOps::ControlsOf(int i) const {
+  static const auto* const kNone = new std::vector<const Node*>;
   if (!controlled_.has_value()) {
     controlled_.emplace();
     for (size_t k = 0; k < program_.nodes.size(); ++k) {
-      if (!program_.controls[k].empty()) controlled_->insert(program_.nodes[k]);
+      if (!program_.controls[k].empty()) controlled_->emplace(program_.nodes[k], k);
     }
   }
-  return controlled_->contains(origins_[i]);
+  const auto found = controlled_->find(origins_[i]);
+  return found == controlled_->end() ? *kNone : program_.controls[found->second];
 }
 
 bool StepOps::IsPure(int i) const {

@@ -109,8 +109,9 @@ class StepOps {
   // True if the operations at `place` or behind it that compute the values could stand before it:
   // only values connect them with others, and not state or control edges.
   bool CanPrecede(absl::Span<const Output> values, int place) const;
-  // True if control edges of the program lead to operation i.
-  bool IsControlled(int i) const;
+  // The nodes of the program that operation i waits for by control edges.
+  const std::vector<const Node*>& ControlsOf(int i) const;
+  bool IsControlled(int i) const { return !ControlsOf(i).empty(); }
   // Moves each operation that stands behind a reader of its outputs to the place before it. The
   // others keep their order. All places may change. REQUIRES: CanPrecede for what moves.
   void Reorder();
@@ -168,8 +169,9 @@ class StepOps {
   std::vector<Output> constants_in_order_;
   std::unique_ptr<Graph> graph_;  // only the new nodes; null while there are none
   absl::flat_hash_set<const Node*> new_nodes_;
-  // The nodes of the program to which control edges lead; found when it is first asked for.
-  mutable std::optional<absl::flat_hash_set<const Node*>> controlled_;
+  // The places in the program of nodes to which control edges lead; found when it is first asked
+  // for.
+  mutable std::optional<absl::flat_hash_map<const Node*, size_t>> controlled_;
   absl::flat_hash_map<int, Output> dummies_;  // stand for the inputs of new nodes, by dtype
 };
 
