@@ -69,6 +69,10 @@ bool IsProduct(const StepItem& item) {
 class Iterations {
  public:
   Iterations(const LoopForm& form, bool joins_sums, GraphCopy* copy) : form_(form), copy_(*copy) {
+    for (const CarriedValue& variable : form.variables) {
+      variables_.insert(variable.merge->output(0));
+      if (variable.branch != nullptr) variables_.insert(variable.branch->output(1));
+    }
     if (joins_sums) sums_ = FindSums(form);
     products_.resize(sums_.size());
     for (const SummingVariable& summing : sums_) {
@@ -114,10 +118,25 @@ class Iterations {
     if (variable.branch != nullptr) copy_.Bind(variable.branch->output(1), values_[k]);
   }
 
+  // A node of the body that reads only what is the same in all iterations waits for an Identity of
+  // a variable, so that it does not run where there is no iteration. This one is known to run. It
+  // waits as in the first iteration, so that reads of a variable wait for the same node in all of
+  // them and can become one.
+  void BindPivot(const StepItem& part) {
+    const bool is_pivot = !part.is_inner() &&
+                          RoleOf(part.node->op().name) == StructuralRole::kIdentity &&
+                          part.controls.empty() && variables_.contains(part.inputs[0]);
+    if (!is_pivot) return;
+    const auto [first, is_first] = pivots_.try_emplace(part.node, copy_.Of(part.node));
+    if (!is_first) copy_.Bind(part.node, first->second);
+  }
+
   Status AddOne() {
     for (size_t k = 0; k < values_.size(); ++k) Bind(k);
     for (const StepItem& part : form_.body) {
-      if (!left_out_.contains(part.node)) MS_RETURN_IF_ERROR(copy_.Add(part));
+      if (left_out_.contains(part.node)) continue;
+      MS_RETURN_IF_ERROR(copy_.Add(part));
+      BindPivot(part);
     }
     for (size_t s = 0; s < sums_.size(); ++s) {
       products_[s].push_back(copy_.Of(sums_[s].product.outputs[0]));
@@ -145,7 +164,9 @@ class Iterations {
   std::vector<std::vector<Output>> products_;  // of each sum
   absl::flat_hash_set<size_t> is_sum_;
   absl::flat_hash_set<const Node*> left_out_;
-  std::vector<Output> values_;  // of the variables
+  absl::flat_hash_set<Output> variables_;                 // as the nodes of the loop read them
+  absl::flat_hash_map<const Node*, const Node*> pivots_;  // in the first iteration
+  std::vector<Output> values_;                            // of the variables
 };
 
 }  // namespace
@@ -184,8 +205,23 @@ void KnownScalars::AddResults(const StepItem& item) {
 }
 
 LoopUnroller::LoopUnroller(GraphCopy* copy, const std::vector<Output>& fed, bool sums)
-    : copy_(*copy), sums_(sums) {
+    : copy_(*copy), sums_(sums), static_values_hold_(absl::c_all_of(fed, [](const Output& value) {
+        return value.node->op().name == "Placeholder";
+      })) {
   for (const Output& value : fed) known_.Set(value, std::nullopt);
+}
+
+void LoopUnroller::AddStaticValues(const StepItem& item) {
+  if (!static_values_hold_ || item.is_inner()) return;
+  for (const Output& value : item.outputs) {
+    if (!MayBeKnown(value.dtype()) || known_.Find(value).has_value()) continue;
+    const Output copy = copy_.Of(value);
+    const OutputFacts& facts = copy.node->facts(copy.index);
+    if (facts.shape != PartialShape::Scalar() || !facts.value.has_value()) continue;
+    const std::optional<int64_t> element =
+        facts.value->size() == 1 ? facts.value->front() : std::nullopt;
+    if (element.has_value() && std::abs(*element) <= kLargest) known_.Set(value, element);
+  }
 }
 
 std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form) const {
@@ -221,7 +257,11 @@ std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form)
 
 Status LoopUnroller::Add(const StepItem& item) {
   known_.AddResults(item);
-  if (item.form == nullptr) return copy_.Add(item);
+  if (item.form == nullptr) {
+    MS_RETURN_IF_ERROR(copy_.Add(item));
+    AddStaticValues(item);
+    return absl::OkStatus();
+  }
   const std::optional<Course> course = CourseOf(*item.form);
   if (!course.has_value()) return copy_.Add(item);
   for (size_t j = 0; j < item.outputs.size(); ++j) {

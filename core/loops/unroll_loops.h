@@ -50,9 +50,15 @@ class LoopUnroller {
   };
 
   std::optional<Course> CourseOf(const LoopForm& form) const;
+  // Adds what the shapes of the program say of an item that was added, as the first dimension of a
+  // placeholder.
+  void AddStaticValues(const StepItem& item);
 
   GraphCopy& copy_;
   const bool sums_;
+  // Nothing is fed in place of a computed value, of which the program's shapes may know the
+  // elements.
+  const bool static_values_hold_;
   KnownScalars known_;
 };
 

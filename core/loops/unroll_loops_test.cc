@@ -134,6 +134,41 @@ TEST_F(UnrollLoopsTest, ALoopWithAVariableThatChangesStays) {
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}), 1);
 }
 
+// The read is in the loop and waits for its iteration, as front ends make it.
+TEST_F(UnrollLoopsTest, AllIterationsShareAReadOfAVariable) {
+  const Output handle = Variable("v", DataType::kFloat, Shape({2, 2}));
+  ASSERT_TRUE(Execute({Assign(handle, Constant(value_))}).ok());
+  const Output inside = Enter(handle, "loop", true);
+  const Loop loop = Repeat(4, {Matrix()}, [&](const Outputs& v) {
+    return Outputs{Op("MatMul", {v[1], Read(inside, {v[0].node})})};
+  });
+  EXPECT_EQ(Count("MatMul", {loop.exits[1]}), 4);
+  EXPECT_EQ(Count("ReadVariableOp", {loop.exits[1]}), 1);
+}
+
+TEST_F(UnrollLoopsTest, ShapesMayTellTheNumberOfIterations) {
+  const Output rows = Placeholder("rows", DataType::kFloat, PartialShape({4, 1}));
+  const Output sizes = Op("Shape", {rows});
+  const Output count =
+      Op("StridedSlice",
+         {sizes, build.Int32Vector({0}), build.Int32Vector({1}), build.Int32Vector({1})},
+         {{"shrink_axis_mask", 1}});
+  const Output end = Enter(count, "loop", true);
+  const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+  const Loop loop = While(
+      {Constant(Tensor::Scalar<int32_t>(0)), Matrix()},
+      [&](const Outputs& v) {
+        return Op("Less", {v[0], end});
+      },
+      [&](const Outputs& v) {
+        return Outputs{Op("Add", {v[0], one}), Op("MatMul", {v[1], v[1]})};
+      });
+  const Tensor zeros = *Tensor::Create(DataType::kFloat, Shape({4, 1}));
+  EXPECT_EQ(Count("MatMul", {loop.exits[1]}, {{rows, zeros}}), 4);
+  // The sizes may be fed.
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{sizes, Tensor::Vector<int32_t>({2, 1})}}), 1);
+}
+
 TEST_F(UnrollLoopsTest, ProductsThatAddUpAreAddedAtOnce) {
   const Loop loop = Repeat(4, {Matrix(), Matrix()}, [&](const Outputs& v) {
     const Output product = Op("MatMul", {v[1], v[1]}, {{"transpose_a", true}});
