@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/graph/error_details.h"
 #include "core/graph/inner_facts.h"
@@ -23,14 +24,24 @@ Status CheckDefaultValue(const Node& node, const PartialShape& shape) {
       node);
 }
 
+// Adds what else is known of the shape.
+void Refine(const PartialShape& shape, OutputFacts* facts) {
+  StatusOr<PartialShape> merged = facts->shape.MergeWith(shape);
+  if (merged.ok()) facts->shape = *std::move(merged);
+}
+
 // What a read of an array gives follows from what is written, which the front end has seen. Of
 // copies alone: their facts do not change any more. The read fails if it gives another shape.
 void AddReadShape(const Node& node, OutputFacts* facts) {
   const std::string& op = node.op().name;
   const bool is_read = op == "TensorArrayReadV3" || op == "TensorArrayReadV2";
-  if (!is_read || node.origin() == &node) return;
-  StatusOr<PartialShape> merged = facts->shape.MergeWith(node.facts(0).shape);
-  if (merged.ok()) facts->shape = *std::move(merged);
+  if (is_read && node.origin() != &node) Refine(node.facts(0).shape, facts);
+}
+
+// The array of a handle, or that whose gradients the array has.
+Output SourceArray(Output handle) {
+  while (handle.node->op().name == "TensorArrayGradV3") handle = handle.node->input(0);
+  return handle;
 }
 
 }  // namespace
@@ -116,7 +127,69 @@ Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Re
   }
   outputs_[node] = *std::move(inferred);
   if (node->num_outputs() == 1) AddReadShape(*node, &outputs_[node][0]);
+  FollowElements(node);
   return absl::OkStatus();
+}
+
+// The shape of the elements of an array before `flow`, of which the last one that was written tells
+// it. Unknown if they may have several shapes.
+PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow) const {
+  constexpr int kMostSteps = 16;
+  const Output array = SourceArray(handle);
+  if (array.node->op().name != "TensorArrayV3" ||
+      !array.node->Attr<bool>("identical_element_shapes").value_or(false)) {
+    return PartialShape();
+  }
+  for (int step = 0; step < kMostSteps && !IsFed(flow); ++step) {
+    const Node& node = *flow.node;
+    const std::string& op = node.op().name;
+    if (RoleOf(op) == StructuralRole::kIdentity) {
+      flow = node.input(flow.index);
+      continue;
+    }
+    if (!absl::StartsWith(op, "TensorArray") || node.num_inputs() == 0 ||
+        SourceArray(node.input(0)) != array) {
+      break;
+    }
+    if (op == "TensorArrayWriteV3") return of(node.input(2)).shape;
+    if (op == "TensorArrayScatterV3") {
+      const PartialShape& rows = of(node.input(2)).shape;
+      return rows.rank() < 1 ? PartialShape() : PartialShape(rows.dims().subspan(1));
+    }
+    if (op != "TensorArrayGradV3") break;
+    flow = node.input(1);
+  }
+  return PartialShape();
+}
+
+// What a list or an array gives follows from what the graph itself has put in, as where a loop
+// became its iterations.
+void PlanFacts::FollowElements(const Node* node) {
+  const std::string& op = node->op().name;
+  std::vector<OutputFacts>& outputs = outputs_[node];
+  if (op == "TensorListPushBack") {
+    pushed_[node->output(0)] = {node->input(1), node->input(0)};
+  } else if (op == "TensorListPopBack") {
+    const auto list = pushed_.find(node->input(0));
+    if (list == pushed_.end() || IsFed(node->input(0))) return;
+    const Pushed last = list->second;
+    const OutputFacts& element = of(last.element);
+    Refine(element.shape, &outputs[1]);
+    if (!outputs[1].value.has_value()) outputs[1].value = element.value;
+    const auto rest = pushed_.find(last.rest);
+    if (rest == pushed_.end() || IsFed(last.rest)) return;
+    const Pushed before = rest->second;
+    pushed_[node->output(0)] = before;
+  } else if (op == "TensorArrayReadV3") {
+    Refine(WrittenShape(node->input(0), node->input(2)), &outputs[0]);
+  } else if (op == "TensorArrayGatherV3") {
+    const PartialShape element = WrittenShape(node->input(0), node->input(2));
+    const PartialShape& indices = of(node->input(1)).shape;
+    if (!element.known_rank() || indices.rank() != 1) return;
+    PartialShape all({indices.dim(0)});
+    for (const int64_t dim : element.dims()) all.AddDim(dim);
+    Refine(all, &outputs[0]);
+  }
 }
 
 void PlanFacts::KeepConstants(const Node* node) {

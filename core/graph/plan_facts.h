@@ -49,8 +49,17 @@ class PlanFacts {
   Status InferNode(const Node* node, const PrunedGraph& graph, const Received* received);
   bool InferInner(const Node* node, const PrunedGraph& graph);
   void KeepConstants(const Node* node);
+  void FollowElements(const Node* node);
+  PartialShape WrittenShape(const Output& handle, Output flow) const;
+
+  // The last element of a list, and the list without it.
+  struct Pushed {
+    Output element;
+    Output rest;
+  };
 
   absl::flat_hash_map<const Node*, std::vector<OutputFacts>> outputs_;
+  absl::flat_hash_map<Output, Pushed> pushed_;  // by list
   absl::flat_hash_map<Output, const Tensor*> constants_;
   absl::flat_hash_map<Output, OutputFacts> fed_;
   std::deque<Tensor> computed_;
