@@ -3,15 +3,19 @@
 //
 //   sum[t] = concat(input[t], state[t]) * weights + bias
 //
-// The products of the inputs need no state. They become one product with the rows of the weights
-// that belong to inputs, and each step multiplies its state alone. Likewise in the backward steps,
-// where the gradient of each concatenation is cut in two: the gradients of all inputs are one
-// product. Sums are rounded in another order.
+// The bias may be missing. The products of the inputs need no state. They become one product with
+// the rows of the weights that belong to inputs, and each step multiplies its state alone. Likewise
+// in the backward steps, where the gradient of each concatenation is cut in two: the gradients of
+// all inputs are one product. A program may also multiply inputs and states with weights of their
+// own, without a concatenation; then the products of all inputs become one, and the others stay.
+// Sums are rounded in another order.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -75,24 +79,38 @@ bool FollowsAny(const StepOps& ops, const std::vector<bool>& follows,
   });
 }
 
+AttrMap JoinedAttrs(const RowRange& rows, bool transpose_b, size_t count) {
+  AttrMap attrs = PartAttrs(rows, transpose_b);
+  SetAttr(&attrs, "num", static_cast<int64_t>(count));
+  return attrs;
+}
+
 // Makes one operation of several products with the same rows, at `place`.
 Status Join(StepOps* ops, int place, const std::vector<int>& replaced, const RowRange& rows,
             bool transpose_b, std::vector<Output> lefts, const Output& weights,
             std::vector<Output> products) {
-  AttrMap attrs = PartAttrs(rows, transpose_b);
-  SetAttr(&attrs, "num", static_cast<int64_t>(lefts.size()));
+  AttrMap attrs = JoinedAttrs(rows, transpose_b, lefts.size());
   lefts.push_back(weights);
   return ops->Replace(place, replaced, "_JoinedMatMul", std::move(attrs), *ops->op(place).node,
                       std::move(lefts), std::move(products));
 }
 
+// Adds such an operation, which is named after `like`, behind all others.
+Status AddJoined(StepOps* ops, const Node& like, const RowRange& rows, std::vector<Output> lefts,
+                 const Output& weights, std::vector<Output> products) {
+  AttrMap attrs = JoinedAttrs(rows, false, lefts.size());
+  lefts.push_back(weights);
+  return ops->Add("_JoinedMatMul", std::move(attrs), like, std::move(lefts), std::move(products));
+}
+
 // ---- Forward ----
 
-// A product of two matrices side by side, and the operation that adds a bias to it.
+// A product of two matrices side by side, and the operation that adds a bias to it, if there is
+// one.
 struct ForwardProduct {
   int product;
-  int sum;
   Output parts[2];
+  int sum;  // -1: there is none
   Output bias;
 };
 
@@ -105,24 +123,36 @@ std::optional<ForwardProduct> ForwardProductAt(const StepOps& ops, int i) {
   if (concat.type() != "ConcatV2" || concat.inputs.size() != 3) return std::nullopt;
   const auto axis = KnownIntegers(ops, concat.inputs[2]);
   if (!axis.has_value() || (axis->at(0) != 1 && axis->at(0) != -1)) return std::nullopt;
-  const int sum = ops.OnlyReader(op.outputs[0]);
-  if (sum < 0) return std::nullopt;
-  const std::optional<Output> bias = AddedVector(ops, ops.op(sum), op.outputs[0]);
-  if (!bias.has_value() || ops.op(sum).names_kernel()) return std::nullopt;
   if (ops.KnownShape(concat.inputs[0]) == nullptr || ops.KnownShape(concat.inputs[1]) == nullptr ||
-      ops.KnownShape(op.outputs[0]) == nullptr) {
+      ops.KnownShape(op.outputs[0]) == nullptr || ops.IsVisible(op.outputs[0])) {
     return std::nullopt;
   }
-  return ForwardProduct{i, sum, {concat.inputs[0], concat.inputs[1]}, *bias};
+  ForwardProduct found{i, {concat.inputs[0], concat.inputs[1]}, -1, Output()};
+  const int sum = ops.OnlyReader(op.outputs[0]);
+  if (sum < 0 || ops.op(sum).names_kernel()) return found;
+  const std::optional<Output> bias = AddedVector(ops, ops.op(sum), op.outputs[0]);
+  if (bias.has_value()) {
+    found.sum = sum;
+    found.bias = *bias;
+  }
+  return found;
 }
 
 // The products with one matrix of weights, in the order in which they run.
 class ForwardGroup {
  public:
   ForwardGroup(StepOps* ops, std::vector<ForwardProduct> members)
-      : ops_(*ops), members_(std::move(members)) {}
+      : ops_(*ops), members_(std::move(members)) {
+    // Steps of one network have all a bias, or none.
+    const auto has_bias = [](const ForwardProduct& member) { return member.sum >= 0; };
+    if (!absl::c_any_of(members_, has_bias)) return;
+    has_bias_ = true;
+    members_.erase(std::remove_if(members_.begin(), members_.end(), std::not_fn(has_bias)),
+                   members_.end());
+  }
 
   Status Rewrite() {
+    if (members_.size() < 2) return absl::OkStatus();
     for (const int part : {0, 1}) {
       if (IsInput(part)) return JoinInputs(part);
     }
@@ -158,32 +188,52 @@ class ForwardGroup {
     const int64_t widths[] = {ops_.KnownShape(members_[0].parts[0])->dim(1),
                               ops_.KnownShape(members_[0].parts[1])->dim(1)};
     const RowRange ranges[] = {{0, widths[0]}, {widths[0], widths[1]}};
-    std::vector<int> products;
     std::vector<int> concats;
-    std::vector<Output> values;
     for (const ForwardProduct& member : members_) {
-      products.push_back(member.product);
       concats.push_back(ops_.Producer(ops_.op(member.product).inputs[0]));
-      values.push_back(ops_.op(member.product).outputs[0]);
     }
-    MS_RETURN_IF_ERROR(
-        Join(&ops_, products[0], products, ranges[part], false, Values(part), weights, values));
+    MS_ASSIGN_OR_RETURN(const std::vector<Output> values,
+                        Multiply(ranges[part], Values(part), weights));
     for (size_t t = 0; t < members_.size(); ++t) {
       const ForwardProduct& member = members_[t];
-      const StepOp sum = ops_.op(member.sum);
+      const int place = has_bias_ ? member.sum : member.product;
+      const StepOp last = ops_.op(place);
+      std::vector<Output> inputs = {member.parts[1 - part], weights, values[t]};
+      if (has_bias_) inputs.push_back(member.bias);
       AttrMap attrs = PartAttrs(ranges[1 - part], false);
-      SetAttr(&attrs, "num_addends", int64_t{2});
-      MS_RETURN_IF_ERROR(
-          ops_.Replace(member.sum, {member.sum}, "_PartMatMul", std::move(attrs), *sum.node,
-                       {member.parts[1 - part], weights, values[t], member.bias}, sum.outputs));
+      SetAttr(&attrs, "num_addends", static_cast<int64_t>(inputs.size()) - 2);
+      MS_RETURN_IF_ERROR(ops_.Replace(place, {place}, "_PartMatMul", std::move(attrs), *last.node,
+                                      std::move(inputs), last.outputs));
     }
     for (const int concat : concats) ops_.RemoveUnread(concat);
     ops_.Reorder();
     return absl::OkStatus();
   }
 
+  // The products of the inputs. Where a bias follows, they have the names of the products of both
+  // parts, which nothing reads any more.
+  StatusOr<std::vector<Output>> Multiply(const RowRange& rows, std::vector<Output> inputs,
+                                         const Output& weights) {
+    std::vector<int> products;
+    std::vector<Output> values;
+    for (const ForwardProduct& member : members_) {
+      products.push_back(member.product);
+      Output value = ops_.op(member.product).outputs[0];
+      if (!has_bias_) {
+        MS_ASSIGN_OR_RETURN(value, ops_.NewValue(value.dtype(), *ops_.KnownShape(value)));
+      }
+      values.push_back(value);
+    }
+    MS_RETURN_IF_ERROR(has_bias_ ? Join(&ops_, products[0], products, rows, false,
+                                        std::move(inputs), weights, values)
+                                 : AddJoined(&ops_, *ops_.op(products[0]).node, rows,
+                                             std::move(inputs), weights, values));
+    return values;
+  }
+
   StepOps& ops_;
-  const std::vector<ForwardProduct> members_;
+  std::vector<ForwardProduct> members_;
+  bool has_bias_ = false;
 };
 
 // ---- Backward ----
@@ -307,6 +357,88 @@ class BackwardGroup {
   const std::vector<BackwardProduct> members_;
 };
 
+// ---- Without a concatenation ----
+
+// Two products of one matrix need not be steps of a network.
+constexpr size_t kFewestPlainProducts = 3;
+
+// The place of a product, if what is said above of matrices side by side does not concern it.
+template <bool kTransposed>
+std::optional<int> PlainProductAt(const StepOps& ops, int i) {
+  const StepOp& op = ops.op(i);
+  if (!IsProductWithRows(op, kTransposed) || ops.IsControlled(i) || ops.IsVisible(op.outputs[0])) {
+    return std::nullopt;
+  }
+  const PartialShape* const left = ops.KnownShape(op.inputs[0]);
+  const PartialShape* const right = ops.KnownShape(op.inputs[1]);
+  if (left == nullptr || right == nullptr) return std::nullopt;
+  // To copy the operands must cost less than to read the weights again.
+  const int64_t rows = right->dim(0);
+  const int64_t columns = right->dim(1);
+  if (left->dim(0) * (rows + columns) > rows * columns) return std::nullopt;
+  const int producer = ops.Producer(op.inputs[0]);
+  if (producer >= 0 && ops.op(producer).type() == "ConcatV2") return std::nullopt;
+  const bool is_cut = absl::c_any_of(ops.Readers(op.outputs[0]),
+                                     [&](int reader) { return ops.op(reader).type() == "Slice"; });
+  return is_cut ? std::nullopt : std::make_optional(i);
+}
+
+// The products with one matrix, in the order in which they run.
+template <bool kTransposed>
+class PlainGroup {
+ public:
+  PlainGroup(StepOps* ops, std::vector<int> products)
+      : ops_(*ops), products_(std::move(products)) {}
+
+  Status Rewrite() {
+    FindInputs();
+    if (lefts_.size() < kFewestPlainProducts || !MayBeJoined()) return absl::OkStatus();
+    const Output weights = ops_.op(inputs_[0]).inputs[1];
+    const RowRange all_rows = {0, ops_.KnownShape(weights)->dim(0)};
+    MS_RETURN_IF_ERROR(
+        Join(&ops_, inputs_.back(), inputs_, all_rows, kTransposed, lefts_, weights, values_));
+    ops_.Reorder();
+    return absl::OkStatus();
+  }
+
+ private:
+  // Those that follow from none of the others.
+  void FindInputs() {
+    std::vector<Output> values;
+    for (const int product : products_) values.push_back(ops_.op(product).outputs[0]);
+    const std::vector<bool> follows = Consequences(ops_, values);
+    for (const int product : products_) {
+      const StepOp& op = ops_.op(product);
+      if (FollowsAny(ops_, follows, {op.inputs[0]})) continue;
+      if (!lefts_.empty() && !HaveSameShape(ops_, op.inputs[0], lefts_[0])) continue;
+      inputs_.push_back(product);
+      lefts_.push_back(op.inputs[0]);
+      values_.push_back(op.outputs[0]);
+    }
+  }
+
+  // True if all can be computed before the first one is read.
+  bool MayBeJoined() const {
+    const int64_t elements = ops_.KnownShape(lefts_[0])->dim(0) * Columns();
+    if (elements * static_cast<int64_t>(lefts_.size()) > kMostElements) return false;
+    int first_reader = ops_.size();
+    for (const Output& value : values_) {
+      for (const int reader : ops_.Readers(value)) first_reader = std::min(first_reader, reader);
+    }
+    return ops_.CanPrecede(lefts_, first_reader);
+  }
+
+  int64_t Columns() const {
+    return ops_.KnownShape(ops_.op(inputs_[0]).inputs[1])->dim(kTransposed ? 0 : 1);
+  }
+
+  StepOps& ops_;
+  const std::vector<int> products_;
+  std::vector<int> inputs_;  // of products_
+  std::vector<Output> lefts_;
+  std::vector<Output> values_;
+};
+
 // ---- The pass ----
 
 // Rewrites the products of one kind with the first weights of which there are several, and are not
@@ -349,7 +481,9 @@ Status JoinProducts(StepOps* ops) {
   SetAttr(&attrs, "num_addends", int64_t{2});
   if (!ops->HasKernel("_JoinedMatMul", attrs)) return absl::OkStatus();
   MS_RETURN_IF_ERROR((RewriteAll<ForwardProduct, ForwardGroup>(ops, &ForwardProductAt)));
-  return RewriteAll<BackwardProduct, BackwardGroup>(ops, &BackwardProductAt);
+  MS_RETURN_IF_ERROR((RewriteAll<BackwardProduct, BackwardGroup>(ops, &BackwardProductAt)));
+  MS_RETURN_IF_ERROR((RewriteAll<int, PlainGroup<false>>(ops, &PlainProductAt<false>)));
+  return RewriteAll<int, PlainGroup<true>>(ops, &PlainProductAt<true>);
 }
 
 MILLSTREAM_PASS("join_products", 12, JoinProducts);

@@ -106,6 +106,27 @@ TEST_F(JoinProductsTest, LayersOneStepAfterTheOther) {
   EXPECT_EQ(Saved({above}), 2 * (3 * 2 - 1));
 }
 
+TEST_F(JoinProductsTest, TheBiasMayBeMissing) {
+  Weights();
+  Output state = NoState();
+  for (int t = 0; t < 4; ++t) {
+    state = Op("Sign", {Op("MatMul", {SideBySide(Input(t), state), weights_})});
+  }
+  // For a step, two operations become one; one more is the product of the inputs.
+  EXPECT_EQ(Saved({state}), 4 - 1);
+  EXPECT_EQ(absl::c_count(ExecutedOps({state}), "_JoinedMatMul"), 1);
+}
+
+TEST_F(JoinProductsTest, WithoutABiasAStateMayBeReadTwice) {
+  Weights();
+  Output state = NoState();
+  for (int t = 0; t < 3; ++t) {
+    const Output sum = Op("MatMul", {SideBySide(state, Input(t)), weights_});
+    state = Op("Mul", {Op("Sign", {sum}), Op("Square", {Op("Sign", {Op("Neg", {sum})})})});
+  }
+  EXPECT_EQ(Saved({state}), 3 - 1);
+}
+
 TEST_F(JoinProductsTest, InputsThatFollowFromOutputsStay) {
   Weights();
   Output state = NoState();
@@ -171,6 +192,74 @@ TEST_F(JoinProductsTest, AProductThatIsReadWholeStays) {
   const Output second = FedIntegers("second", {kBatch, kUnits});
   const Output whole = Op("MatMul", {first, weights_}, {{"transpose_b", true}});
   EXPECT_EQ(Saved({Op("Neg", {whole}), Cut(whole, 0, kInputs), StepBack(second).first}), 0);
+}
+
+// Inputs and states have weights of their own.
+class JoinPlainProductsTest : public JoinProductsTest {
+ protected:
+  static constexpr int64_t kWide = 8;
+
+  Output Row(int t) { return FedIntegers(absl::StrCat("row_", t), {1, kWide}); }
+  Output Square(const std::string& name) { return FedIntegers(name, {kWide, kWide}); }
+  Output Step(const Output& input, const Output& state) {
+    return Op("Sign", {Op("AddV2",
+                          {Op("MatMul", {input, of_inputs_}), Op("MatMul", {state, of_states_})})});
+  }
+
+  const Output of_inputs_ = Square("of_inputs");
+  const Output of_states_ = Square("of_states");
+};
+
+TEST_F(JoinPlainProductsTest, TheInputsOfAllSteps) {
+  Output state = FedIntegers("state", {1, kWide});
+  for (int t = 0; t < 4; ++t) state = Step(Row(t), state);
+  EXPECT_EQ(Saved({state}), 4 - 1);
+  EXPECT_EQ(absl::c_count(ExecutedOps({state}), "_JoinedMatMul"), 1);
+  EXPECT_EQ(absl::c_count(ExecutedOps({state}), "MatMul"), 4);
+}
+
+TEST_F(JoinPlainProductsTest, TheGradientsOfAllInputs) {
+  Output gradient = FedIntegers("gradient", {1, kWide});
+  std::vector<Output> of_inputs;
+  for (int t = 0; t < 4; ++t) {
+    of_inputs.push_back(Op("Neg", {Op("MatMul", {gradient, of_inputs_}, {{"transpose_b", true}})}));
+    gradient = Op("Sign", {Op("MatMul", {gradient, of_states_}, {{"transpose_b", true}})});
+  }
+  of_inputs.push_back(gradient);
+  EXPECT_EQ(Saved(of_inputs), 4 - 1);
+}
+
+TEST_F(JoinPlainProductsTest, InputsThatFollowFromOutputsStay) {
+  Output state = FedIntegers("state", {1, kWide});
+  Output input = Row(0);
+  for (int t = 0; t < 4; ++t) {
+    state = Step(input, state);
+    input = Op("Neg", {state});
+  }
+  EXPECT_EQ(Saved({state}), 0);
+}
+
+TEST_F(JoinPlainProductsTest, TwoProductsStay) {
+  const auto product = [&](int t) { return Op("Neg", {Op("MatMul", {Row(t), of_inputs_})}); };
+  EXPECT_EQ(Saved({product(0), product(1)}), 0);
+  EXPECT_EQ(Saved({product(2), product(3), product(4)}), 2);
+}
+
+TEST_F(JoinPlainProductsTest, ProductsOfManyRowsStay) {
+  std::vector<Output> results;
+  for (int t = 0; t < 4; ++t) {
+    const Output rows = FedIntegers(absl::StrCat("rows_", t), {kWide, kWide});
+    results.push_back(Op("Neg", {Op("MatMul", {rows, of_inputs_})}));
+  }
+  EXPECT_EQ(Saved(results), 0);
+}
+
+TEST_F(JoinPlainProductsTest, AFetchedProductStays) {
+  std::vector<Output> results;
+  for (int t = 0; t < 4; ++t) results.push_back(Op("MatMul", {Row(t), of_inputs_}));
+  std::vector<Output> fetches = {results[0]};
+  for (int t = 1; t < 4; ++t) fetches.push_back(Op("Neg", {results[t]}));
+  EXPECT_EQ(Saved(fetches), 3 - 1);
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ int StepOps::OnlyReader(const Output& value) const {
 const PartialShape* StepOps::KnownShape(const Output& value) const {
   auto found = constants_.find(value);
   if (found != constants_.end()) return &found->second.shape;
+  const auto made = new_values_.find(value);
+  if (made != new_values_.end()) return &made->second;
   const PartialShape& shape = facts_->of(value).shape;
   return shape.IsFullyKnown() ? &shape : nullptr;
 }
@@ -77,6 +79,26 @@ StatusOr<Output> StepOps::Dummy(DataType dtype) {
     dummy = node->output(0);
   }
   return dummy;
+}
+
+StatusOr<Output> StepOps::NewValue(DataType dtype, const PartialShape& shape) {
+  NodeSpec spec;
+  spec.name = "value";
+  spec.op = "Placeholder";
+  SetAttr(&spec.attrs, "dtype", dtype);
+  MS_ASSIGN_OR_RETURN(const Node* node, AddNode(std::move(spec)));
+  new_values_.emplace(node->output(0), shape);
+  return node->output(0);
+}
+
+Status StepOps::Add(absl::string_view op, AttrMap attrs, const Node& like,
+                    std::vector<Output> inputs, std::vector<Output> outputs) {
+  StepOp made;
+  MS_ASSIGN_OR_RETURN(made.node, NewNode(op, std::move(attrs), like, inputs));
+  made.inputs = std::move(inputs);
+  made.outputs = std::move(outputs);
+  Append(std::move(made));
+  return absl::OkStatus();
 }
 
 StatusOr<const Node*> StepOps::NewNode(absl::string_view op, AttrMap attrs, const Node& like,

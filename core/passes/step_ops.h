@@ -92,6 +92,13 @@ class StepOps {
   Status Replace(int place, absl::Span<const int> replaced, absl::string_view op, AttrMap attrs,
                  const Node& like, std::vector<Output> inputs, std::vector<Output> outputs);
 
+  // A value of a known shape that an operation of `Add` or `Replace` is to produce. It belongs to a
+  // new node, not to the program. Returns the errors of Graph::AddNode.
+  StatusOr<Output> NewValue(DataType dtype, const PartialShape& shape);
+  // Adds an operation of a new node behind all others; see Replace.
+  Status Add(absl::string_view op, AttrMap attrs, const Node& like, std::vector<Output> inputs,
+             std::vector<Output> outputs);
+
   // Makes all readers of `from` read `to` instead. Returns false and does nothing if `from` is
   // visible. REQUIRES: the two values are equal, and `to` is produced before those readers.
   bool Redirect(const Output& from, const Output& to);
@@ -165,7 +172,8 @@ class StepOps {
   std::vector<const Node*> origins_;
   absl::flat_hash_map<Output, int> producers_;
   ValueReaders readers_;
-  absl::node_hash_map<Output, Constant> constants_;  // in addition to those of facts_
+  absl::node_hash_map<Output, Constant> constants_;       // in addition to those of facts_
+  absl::node_hash_map<Output, PartialShape> new_values_;  // of NewValue
   std::vector<Output> constants_in_order_;
   std::unique_ptr<Graph> graph_;  // only the new nodes; null while there are none
   absl::flat_hash_set<const Node*> new_nodes_;

@@ -221,10 +221,10 @@ StatusOr<KernelInstance*> PlanCompiler::KernelOf(const Node* node) {
 Root& PlanCompiler::AddOutput(const Output& output, RootKind kind, Instruction* instruction) {
   const int index = NewRoot(output, kind);
   Root& root = plan_->roots[index];
-  const PartialShape& shape = facts_.of(output).shape;
+  const PartialShape* const shape = ops_->KnownShape(output);
   // Nothing reads the value of a fed output, and its shape may differ from the feed's.
-  root.shape_known = !fed_.contains(output) && shape.IsFullyKnown();
-  if (root.shape_known) root.shape = shape.ToShape();
+  root.shape_known = !fed_.contains(output) && shape != nullptr;
+  if (root.shape_known) root.shape = shape->ToShape();
   root.first = static_cast<int>(plan_->instructions.size());
   instruction->outputs.push_back(RefTo(index));
   values_.try_emplace(output, RefTo(index));

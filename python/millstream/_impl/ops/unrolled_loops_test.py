@@ -28,11 +28,11 @@ def _session(*disabled: str) -> tf.Session:
     return session
 
 
-def _ops_of(session: tf.Session, fetches: Any) -> Counter[str]:
+def _ops_of(session: tf.Session, fetches: Any, feeds: Any = None) -> Counter[str]:
     """Return how many nodes of each op a step runs."""
     metadata = tf.RunMetadata()
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-    session.run(fetches, options=options, run_metadata=metadata)
+    session.run(fetches, feeds, options=options, run_metadata=metadata)
     labels = [
         node.timeline_label
         for device in metadata.step_stats.dev_stats
@@ -90,11 +90,70 @@ def test_second_order_gradients_are_the_same() -> None:
         np.testing.assert_allclose(session.run(second), plain.run(second), rtol=1e-4, atol=1e-4)
 
 
-def test_dynamic_rnn_becomes_iterations() -> None:
+def _check_steps_share_products(fetches: Any, products: int, feeds: Any = None) -> None:
+    """Check that a loop became iterations, whose products of inputs became so many ones."""
+    with _session("raise_loops") as plain, _session() as session:
+        found, wanted = session.run(fetches, feeds), plain.run(fetches, feeds)
+        for actual, expected in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+        ops = _ops_of(session, fetches, feeds)
+    assert not ops.keys() & {"_Loop", "TensorArrayReadV3", "TensorArrayWriteV3"}
+    assert ops["_JoinedMatMul"] == products
+    # One of each variable.
+    assert ops["ReadVariableOp"] == len(tf.global_variables())
+
+
+@pytest.mark.parametrize(
+    ("cell", "products"),
+    [
+        (tf.nn.rnn_cell.BasicRNNCell, 1),
+        (tf.nn.rnn_cell.BasicLSTMCell, 1),
+        (tf.nn.rnn_cell.LSTMCell, 1),
+        (tf.nn.rnn_cell.GRUCell, 2),
+    ],
+)
+def test_the_steps_of_dynamic_rnn_share_products(cell: Any, products: int) -> None:
     tf.set_random_seed(1)
     x = tf.Variable(np.random.RandomState(5).randn(BATCH, STEPS, INPUTS).astype(np.float32))
-    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(UNITS), x, dtype=tf.float32)
-    fetches = [outputs, state, *tf.gradients(outputs, tf.trainable_variables())]
-    with _session("raise_loops") as plain, _session() as session:
-        for actual, expected in zip(session.run(fetches), plain.run(fetches), strict=True):
-            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+    outputs, state = tf.nn.dynamic_rnn(cell(UNITS), x, dtype=tf.float32)
+    _check_steps_share_products([outputs, *tf.nest.flatten(state)], products)
+    # Backward as well: the gradients of the inputs.
+    gradients = tf.gradients(outputs, tf.trainable_variables())
+    _check_steps_share_products([outputs, *gradients], 2 * products)
+
+
+def test_cells_of_raw_operations_share_products() -> None:
+    random = np.random.RandomState(3)
+    x, of_inputs, of_states, bias = (
+        tf.Variable(random.randn(*shape).astype(np.float32))
+        for shape in ((STEPS, 1, UNITS), (UNITS, UNITS), (UNITS, UNITS), (UNITS,))
+    )
+    inputs = tf.TensorArray(tf.float32, STEPS).unstack(x)
+
+    def body(t: Any, state: Any, outputs: Any) -> tuple[Any, ...]:
+        sums = tf.matmul(inputs.read(t), of_inputs) + tf.matmul(state, of_states) + bias
+        state = tf.sigmoid(sums) * tf.tanh(sums)
+        return t + 1, state, outputs.write(t, state)
+
+    start = [0, tf.zeros([1, UNITS]), tf.TensorArray(tf.float32, STEPS)]
+    outputs = tf.while_loop(lambda t, *_: t < STEPS, body, start)[2].stack()
+    _check_steps_share_products([outputs], 1)
+    gradients = tf.gradients(outputs, [x, of_inputs, of_states, bias])
+    _check_steps_share_products([outputs, *gradients], 2)
+
+
+@pytest.mark.parametrize("batch", [BATCH, None])
+def test_static_shapes_of_placeholders_tell_the_iterations(batch: int | None) -> None:
+    tf.set_random_seed(1)
+    x = tf.placeholder(tf.float32, [batch, STEPS, INPUTS])
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicLSTMCell(UNITS), x, dtype=tf.float32)
+    feeds = {x: np.random.RandomState(5).randn(BATCH, STEPS, INPUTS).astype(np.float32)}
+    _check_steps_share_products([outputs], 1, feeds)
+    gradients = tf.gradients(outputs, [x, *tf.trainable_variables()])
+    _check_steps_share_products([outputs, *gradients], 2, feeds)
+
+
+def test_cells_without_a_bias_share_products() -> None:
+    fetches = _network()
+    _check_steps_share_products(fetches[:1], 1)
+    _check_steps_share_products(fetches, 2)
