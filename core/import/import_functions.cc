@@ -163,9 +163,8 @@ class Expander : public PlanEditor {
   PlannedNode& node(int i) override { return plan_.nodes[i]; }
   StatusOr<int> AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
                           Tensors inputs, Tensors control_inputs) override;
-  StatusOr<DataTypeList> ResultTypes(const FunctionRef& function) override {
-    MS_ASSIGN_OR_RETURN(const BoundFunction bound, library_.Bind(function));
-    return bound.expanded.output_types;
+  StatusOr<BoundFunction> Bind(const FunctionRef& function) override {
+    return library_.Bind(function);
   }
   Status Become(int owner, const DataTypeList& types, Tensors results, Tensors effects) override;
 

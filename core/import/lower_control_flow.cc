@@ -258,7 +258,59 @@ class LoopLowering : public Lowering {
 
   Status LowerWhile();
   Status LowerFor();
+
+ private:
+  // What the functions of a While take.
+  struct Arguments {
+    Tensors inside;               // of what is no variable
+    std::vector<size_t> changed;  // the numbers of the variables
+    DataTypeList changed_types;
+    Tensors initial;
+
+    Tensors With(const Tensors& variables) const {
+      Tensors all = inside;
+      for (size_t k = 0; k < changed.size(); ++k) all[changed[k]] = variables[k];
+      return all;
+    }
+  };
+
+  StatusOr<Arguments> Divide(const DataTypeList& types, const BoundFunction& body);
 };
+
+// True if the function gives its argument `i` back as its result `i`.
+bool PassesOn(const BoundFunction& function, size_t i) {
+  const NodeSignature& expanded = function.expanded;
+  const std::vector<ArgDef>& inputs = function.signature.inputs;
+  const std::vector<ArgDef>& outputs = function.signature.outputs;
+  // Where an argument is a list, those behind it have other numbers.
+  if (inputs.size() != expanded.input_types.size() ||
+      outputs.size() != expanded.output_types.size() || i >= inputs.size() || i >= outputs.size() ||
+      expanded.input_starts[i] != static_cast<int>(i) ||
+      expanded.output_starts[i] != static_cast<int>(i)) {
+    return false;
+  }
+  const auto returned = function.definition->ret().find(outputs[i].name);
+  return returned != function.definition->ret().end() && returned->second == inputs[i].name;
+}
+
+// What the body gives back as it came enters the loop once, and is no variable of it: what is the
+// same in all iterations has a simpler gradient. The first argument is one in any case.
+StatusOr<LoopLowering::Arguments> LoopLowering::Divide(const DataTypeList& types,
+                                                       const BoundFunction& body) {
+  Arguments arguments;
+  arguments.inside.resize(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (i > 0 && PassesOn(body, i)) {
+      MS_ASSIGN_OR_RETURN(arguments.inside[i],
+                          Enter(absl::StrCat("inside_", i), types[i], inputs_[i], true));
+    } else {
+      arguments.changed.push_back(i);
+      arguments.changed_types.push_back(types[i]);
+      arguments.initial.push_back(inputs_[i]);
+    }
+  }
+  return arguments;
+}
 
 Status LoopLowering::LowerWhile() {
   MS_ASSIGN_OR_RETURN(const DataTypeList types, Attr<DataTypeList>("T"));
@@ -267,24 +319,35 @@ Status LoopLowering::LowerWhile() {
   MS_ASSIGN_OR_RETURN(const FunctionRef cond, Attr<FunctionRef>("cond"));
   MS_ASSIGN_OR_RETURN(const FunctionRef body, Attr<FunctionRef>("body"));
   MS_ASSIGN_OR_RETURN(const auto shapes, Attr<std::vector<PartialShape>>("output_shapes"));
-  MS_ASSIGN_OR_RETURN(const DataTypeList decision, editor_.ResultTypes(cond));
+  MS_ASSIGN_OR_RETURN(const BoundFunction bound_cond, editor_.Bind(cond));
+  MS_ASSIGN_OR_RETURN(const BoundFunction bound_body, editor_.Bind(body));
+  const DataTypeList& decision = bound_cond.expanded.output_types;
   if (decision.size() != 1) {
     return errors::InvalidArgument("function '", cond.name, "' expected one result, got ",
                                    decision.size());
   }
+  MS_ASSIGN_OR_RETURN(const Arguments arguments, Divide(types, bound_body));
   const auto decide = [&](const Tensors& variables) -> StatusOr<PlannedInput> {
-    MS_ASSIGN_OR_RETURN(const PlannedInput decided,
-                        AddCall({"cond", cond}, types, decision, variables, {After(variables[0])}));
+    MS_ASSIGN_OR_RETURN(
+        const PlannedInput decided,
+        AddCall({"cond", cond}, types, decision, arguments.With(variables), {After(variables[0])}));
     return Add("cond_value", "_ToBool", Attrs({{"T", decision[0]}}), {decided});
   };
   const auto repeat = [&](const Tensors& variables) -> StatusOr<Tensors> {
     MS_ASSIGN_OR_RETURN(const PlannedInput begin,
                         Add("body_begin", "Identity", Attrs({{"T", types[0]}}), {variables[0]}));
-    MS_ASSIGN_OR_RETURN(const PlannedInput call,
-                        AddCall({"body", body}, types, types, variables, {After(begin)}));
-    return OutputsOf(call, types.size());
+    MS_ASSIGN_OR_RETURN(
+        const PlannedInput call,
+        AddCall({"body", body}, types, types, arguments.With(variables), {After(begin)}));
+    Tensors next;
+    for (const size_t i : arguments.changed)
+      next.push_back(OutputOf(call.node, static_cast<int>(i)));
+    return next;
   };
-  MS_ASSIGN_OR_RETURN(Tensors results, Loop(types, inputs_, decide, repeat));
+  MS_ASSIGN_OR_RETURN(const Tensors last,
+                      Loop(arguments.changed_types, arguments.initial, decide, repeat));
+  Tensors results = inputs_;
+  for (size_t k = 0; k < last.size(); ++k) results[arguments.changed[k]] = last[k];
   MS_ASSIGN_OR_RETURN(Tensors declared, Declared(types, shapes, std::move(results), &inputs_));
   return editor_.Become(owner_, types, std::move(declared), {});
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/import/function_library.h"
 #include "core/import/import_plan.h"
 
 namespace millstream {
@@ -30,8 +31,8 @@ class PlanEditor {
   virtual StatusOr<int> AddHidden(int owner, const std::string& name, const char* op, AttrMap attrs,
                                   std::vector<PlannedInput> inputs,
                                   std::vector<PlannedInput> control_inputs) = 0;
-  // The types of a function's results.
-  virtual StatusOr<DataTypeList> ResultTypes(const FunctionRef& function) = 0;
+  // FunctionLibrary::Bind.
+  virtual StatusOr<BoundFunction> Bind(const FunctionRef& function) = 0;
   // Makes `owner` give `results`, after `effects`. An export writes it as it came.
   virtual Status Become(int owner, const DataTypeList& types, std::vector<PlannedInput> results,
                         std::vector<PlannedInput> effects) = 0;

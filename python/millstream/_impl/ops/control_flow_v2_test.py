@@ -127,6 +127,18 @@ def test_a_loop_is_a_node(sess: Any) -> None:
     assert _again(sess, y, feeds).tolist() == [8.0, 27.0]
 
 
+def test_gradients_of_loops(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    v = tf.get_variable("v", initializer=2.0)
+    y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x * v), [0, x])[1]
+    first = tf.gradients(y, [x, v])
+    second = tf.gradients(first[0], x)[0]
+    sess.run(v.initializer)
+    # x^4 v^3
+    found = sess.run([y, *first, second], {x: 3.0})
+    assert found == [81.0 * 8.0, 4.0 * 27.0 * 8.0, 81.0 * 12.0, 12.0 * 9.0 * 8.0]
+
+
 def test_loops_and_conditionals_in_each_other(sess: Any) -> None:
     x = tf.placeholder(tf.float32, [])
 
@@ -156,6 +168,7 @@ def test_arrays_and_options(sess: Any) -> None:
     x = tf.constant([[1.0], [2.0], [3.0]])
     doubled = tf.map_fn(lambda row: row * 2.0, x)
     np.testing.assert_array_equal(sess.run(doubled), [[2.0], [4.0], [6.0]])
+    np.testing.assert_array_equal(sess.run(tf.gradients(doubled, x)[0]), [[2.0]] * 3)
     loop = tf.while_loop(
         lambda a: True, lambda a: a + x, [x], maximum_iterations=2, back_prop=False
     )
@@ -169,3 +182,18 @@ def test_arrays_and_options(sess: Any) -> None:
     )
     assert grown.shape.as_list() == [None]
     assert sess.run(grown).tolist() == [1] * 8
+
+
+def test_a_recurrent_network_trains(sess: Any) -> None:
+    tf.set_random_seed(1)
+    x = np.random.RandomState(1).randn(4, 5, 3).astype(np.float32)
+    outputs, _ = tf.nn.dynamic_rnn(
+        tf.nn.rnn_cell.LSTMCell(6), x, sequence_length=[5, 2, 0, 3], dtype=tf.float32
+    )
+    loss = tf.reduce_mean(tf.square(outputs - 0.5))
+    train = tf.train.GradientDescentOptimizer(1.0).minimize(loss)
+    sess.run(tf.global_variables_initializer())
+    before = sess.run(loss)
+    for _ in range(5):
+        sess.run(train)
+    assert sess.run(loss) < before
