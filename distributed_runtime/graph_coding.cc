@@ -292,7 +292,7 @@ StatusOr<StepSignature> DecodeSignature(const Graph& graph, const proto::Signatu
   return signature;
 }
 
-uint64_t Fingerprint(const PartitionedGraph& graph) {
+uint64_t Fingerprint(const PartitionedGraph& graph, absl::Span<const int> rounds) {
   // FNV-1a, which gives the same numbers in all processes.
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&hash](absl::string_view text) {
@@ -304,6 +304,7 @@ uint64_t Fingerprint(const PartitionedGraph& graph) {
   for (const Transfer& transfer : graph.transfers) {
     add(absl::StrCat(transfer.tensor, " ", transfer.from, " ", transfer.to, ";"));
   }
+  for (const int round : rounds) add(absl::StrCat(round, ";"));
   return hash;
 }
 

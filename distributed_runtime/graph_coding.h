@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/graph/graph.h"
 #include "core/graph/step_signature.h"
 #include "core/partition/partition.h"
@@ -40,9 +41,9 @@ void EncodeSignature(const StepSignature& signature, proto::SignatureRecord* rec
 // INVALID_ARGUMENT for nodes that the graph does not have.
 StatusOr<StepSignature> DecodeSignature(const Graph& graph, const proto::SignatureRecord& record);
 
-// A number for the parts of a step and the tensors that cross between them. Tasks that have cut the
-// same step get the same number.
-uint64_t Fingerprint(const PartitionedGraph& graph);
+// A number for the parts of a step, the tensors that cross between them, and the rounds of a
+// StepExchange. Tasks that have cut the same step get the same number.
+uint64_t Fingerprint(const PartitionedGraph& graph, absl::Span<const int> rounds);
 
 }  // namespace millstream
 

@@ -51,63 +51,130 @@ MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, u
       number_(number),
       step_here_(step_->session->Step(number)),
       fetches_(step_->here->builder().signature().fetches.size()),
-      has_answered_(step_->shares.size()),
-      missing_(step_->shares.size()) {}
+      shares_(step_->shares.size()),
+      missing_(step_->shares.size()) {
+  for (size_t s = 0; s < shares_.size(); ++s) {
+    shares_[s].collected.resize(step_->shares[s].exchange.num_requested.size());
+  }
+  step_here_->SetCarrier(this);
+}
 
 Status MasterRun::Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
-                        const std::vector<std::vector<uint64_t>>& ended) {
-  std::vector<Payload> payloads;
+                        std::vector<std::vector<uint64_t>> ended) {
+  feeds_ = feeds;
+  timeout_ms_ = timeout_ms;
+  ended_ = std::move(ended);
   for (size_t s = 0; s < step_->shares.size(); ++s) {
-    const TaskShare& share = step_->shares[s];
-    proto::RunGraphRequest request;
-    request.set_session(session_);
-    request.set_graph(step_->number);
-    request.set_step(number_);
-    request.set_timeout_ms(timeout_ms);
-    request.mutable_ended_steps()->Add(ended[s].begin(), ended[s].end());
-    TensorWriter writer;
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      if (!share.needs_feed[i]) {
-        SetShapeOnly(feeds[i], request.add_feeds());
-        continue;
-      }
-      MS_RETURN_IF_ERROR(writer.Add(feeds[i], request.add_feeds()));
-    }
-    payloads.push_back(writer.Finish(request));
-  }
-  for (size_t s = 0; s < payloads.size(); ++s) {
-    StartRequest(step_->shares[s].channel.get(), "RunGraph", std::move(payloads[s]),
-                 absl::InfiniteFuture(),
-                 [self = shared_from_this(), s](const Status& status, PayloadReader* response) {
-                   self->TakeResponse(s, status, response);
-                 });
+    if (step_->shares[s].exchange.num_requested[0] > 0) continue;
+    const Status sent = SendRound(s, 0, {});
+    if (sent.ok()) continue;
+    Fail(sent);
+    return sent;
   }
   return absl::OkStatus();
 }
 
+void MasterRun::Carry(int64_t edge, Parcel parcel) {
+  const size_t share = static_cast<size_t>(step_->carriers[edge]);
+  const StepExchange& exchange = step_->shares[share].exchange;
+  const int round = exchange.rounds[edge];
+  std::vector<CarriedParcel> full;
+  {
+    absl::MutexLock lock(&mutex_);
+    std::vector<CarriedParcel>& collected = shares_[share].collected[round];
+    collected.push_back({edge, std::move(parcel)});
+    if (static_cast<int>(collected.size()) < exchange.num_requested[round]) return;
+    full.swap(collected);
+  }
+  const Status sent = SendRound(share, round, full);
+  if (!sent.ok()) Fail(sent);
+}
+
+// Does nothing if the run has failed.
+Status MasterRun::SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried) {
+  Payload payload;
+  MS_RETURN_IF_ERROR(round == 0 ? EncodeBegin(share, carried, &payload)
+                                : EncodeContinue(round, carried, &payload));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!error_.ok()) return absl::OkStatus();
+    shares_[share].has_begun = true;
+  }
+  StartRequest(step_->shares[share].channel.get(), round == 0 ? "RunGraph" : "ContinueStep",
+               std::move(payload), absl::InfiniteFuture(),
+               [self = shared_from_this(), share](const Status& status, PayloadReader* response) {
+                 self->TakeResponse(share, status, response);
+               });
+  return absl::OkStatus();
+}
+
+Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& carried,
+                              Payload* payload) {
+  proto::RunGraphRequest request;
+  request.set_session(session_);
+  request.set_graph(step_->number);
+  request.set_step(number_);
+  request.set_timeout_ms(timeout_ms_);
+  request.mutable_ended_steps()->Add(ended_[share].begin(), ended_[share].end());
+  TensorWriter writer;
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    if (!step_->shares[share].needs_feed[i]) {
+      SetShapeOnly(feeds_[i], request.add_feeds());
+      continue;
+    }
+    MS_RETURN_IF_ERROR(writer.Add(feeds_[i], request.add_feeds()));
+  }
+  MS_RETURN_IF_ERROR(EncodeCarried(carried, &writer, request.mutable_carried()));
+  *payload = writer.Finish(request);
+  return absl::OkStatus();
+}
+
+Status MasterRun::EncodeContinue(int round, const std::vector<CarriedParcel>& carried,
+                                 Payload* payload) {
+  proto::ContinueStepRequest request;
+  request.set_session(session_);
+  request.set_step(number_);
+  request.set_round(round);
+  TensorWriter writer;
+  MS_RETURN_IF_ERROR(EncodeCarried(carried, &writer, request.mutable_carried()));
+  *payload = writer.Finish(request);
+  return absl::OkStatus();
+}
+
 void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* response) {
+  proto::RunGraphResponse message;
+  std::vector<CarriedParcel> carried;
   const auto read = [&]() -> Status {
     MS_RETURN_IF_ERROR(status);
-    proto::RunGraphResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    std::vector<Tensor> fetches;
+    for (const proto::TensorHeader& header : message.fetches()) {
+      MS_ASSIGN_OR_RETURN(Tensor fetch, DecodeTensor(header, response));
+      fetches.push_back(std::move(fetch));
+    }
+    MS_ASSIGN_OR_RETURN(carried, DecodeCarried(message.carried(), response));
     absl::MutexLock lock(&mutex_);
-    const size_t count = std::min<size_t>(message.fetches_size(), fetches_.size());
+    const size_t count = std::min(fetches.size(), fetches_.size());
     for (size_t i = 0; i < count; ++i) {
-      const proto::TensorHeader& header = message.fetches(static_cast<int>(i));
-      if (header.dtype() == 0) continue;
-      MS_ASSIGN_OR_RETURN(fetches_[i], DecodeTensor(header, response));
+      if (fetches[i].has_value()) fetches_[i] = std::move(fetches[i]);
     }
     return absl::OkStatus();
   };
-  EndShare(share, read());
+  const Status result = read();
+  if (message.done() || !result.ok()) EndShare(share, result);
+  if (!result.ok()) return;
+  // At last, because it wakes the thread that runs the part of this task, which then finds that the
+  // share has ended.
+  const Status delivered = step_here_->Deliver(std::move(carried));
+  if (!delivered.ok()) Fail(WithTask(delivered, step_->shares[share].name));
 }
 
 void MasterRun::EndShare(size_t share, const Status& status) {
   {
     // Before Fail, which does not tell a task that has ended.
     absl::MutexLock lock(&mutex_);
-    if (has_answered_[share]) return;
-    has_answered_[share] = true;
+    if (shares_[share].has_answered) return;
+    shares_[share].has_answered = true;
   }
   if (!status.ok()) Fail(WithTask(status, step_->shares[share].name));
   absl::MutexLock lock(&mutex_);
@@ -120,25 +187,31 @@ void MasterRun::LoseTask(size_t task, const Status& error) {
     if (step_->shares[s].task != task || HasAnswered(s)) continue;
     Fail(WithTask(error, step_->shares[s].name));
     absl::MutexLock lock(&mutex_);
-    if (has_answered_[s]) continue;
-    has_answered_[s] = true;
+    if (shares_[s].has_answered) continue;
+    shares_[s].has_answered = true;
     --missing_;
   }
 }
 
 bool MasterRun::HasAnswered(size_t share) const {
   absl::MutexLock lock(&mutex_);
-  return has_answered_[share];
+  return shares_[share].has_answered;
 }
 
+// Tasks that have not begun are told, too: others may have asked them for tensors. A task answers
+// when its part has ended.
 void MasterRun::Fail(const Status& error) {
   std::vector<size_t> running;
   {
     absl::MutexLock lock(&mutex_);
     if (!error_.ok()) return;
     error_ = error;
-    for (size_t s = 0; s < has_answered_.size(); ++s) {
-      if (!has_answered_[s]) running.push_back(s);
+    for (size_t s = 0; s < shares_.size(); ++s) {
+      if (shares_[s].has_answered) continue;
+      running.push_back(s);
+      if (shares_[s].has_begun) continue;
+      shares_[s].has_answered = true;
+      --missing_;
     }
   }
   step_here_->Stop(error);
@@ -148,15 +221,18 @@ void MasterRun::Fail(const Status& error) {
   EncodeStatus(error, request.mutable_error());
   for (const size_t s : running) {
     StartRequest(step_->shares[s].channel.get(), "AbortStep", EncodeMessage(request),
-                 absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+                 absl::Now() + absl::Seconds(10),
+                 [self = shared_from_this(), s](const Status& status, PayloadReader*) {
+                   self->EndShare(s, status);
+                 });
   }
 }
 
 std::string MasterRun::MissingTasks() const {
   std::string tasks;
-  for (size_t s = 0; s < has_answered_.size(); ++s) {
-    if (!has_answered_[s])
-      absl::StrAppend(&tasks, tasks.empty() ? "" : ", ", step_->shares[s].name);
+  for (size_t s = 0; s < shares_.size(); ++s) {
+    if (shares_[s].has_answered) continue;
+    absl::StrAppend(&tasks, tasks.empty() ? "" : ", ", step_->shares[s].name);
   }
   return tasks;
 }

@@ -12,6 +12,8 @@
 #include "absl/types/span.h"
 #include "core/session/executable.h"
 #include "core/step/run_options.h"
+#include "distributed_runtime/step_carrier.h"
+#include "distributed_runtime/step_exchange.h"
 #include "distributed_runtime/transport.h"
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
@@ -25,6 +27,7 @@ struct TaskShare {
   std::string name;
   std::shared_ptr<Channel> channel;
   std::vector<bool> needs_feed;  // by feed of the step; it gets only the shapes of the others
+  StepExchange exchange;         // with the master's task
 };
 
 // A step that all its tasks have registered. Constant after Prepare.
@@ -34,17 +37,20 @@ struct MasterStep {
   std::shared_ptr<Executable> here;
   bool runs_here = false;  // the master's task has a part
   std::vector<TaskShare> shares;
+  std::vector<int> carriers;  // by edge: the share whose messages carry its tensor, or -1
 };
 
 // Responses may come after the run has ended, so they hold it. Thread-safe.
-class MasterRun : public std::enable_shared_from_this<MasterRun> {
+class MasterRun final : public StepCarrier, public std::enable_shared_from_this<MasterRun> {
  public:
   // `session`, `number`: the session's handle and the number of the run.
   MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number);
 
-  // Sends the other tasks their messages. `ended` has the ended runs that each share may forget.
+  // Begins the run in the tasks that need no tensor of this one for that. The others begin as soon
+  // as their tensors are there. `ended` has the ended runs that each share may forget. After an
+  // error the run has ended. REQUIRES: `feeds` live until Finish has returned.
   Status Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
-               const std::vector<std::vector<uint64_t>>& ended) ABSL_LOCKS_EXCLUDED(mutex_);
+               std::vector<std::vector<uint64_t>> ended) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the part of this task and waits for the others. The options are those of the client's run;
   // `closing` is cancelled when the master's session is closed. After an error all tasks are told,
   // and those that do not answer are waited for shortly.
@@ -55,7 +61,22 @@ class MasterRun : public std::enable_shared_from_this<MasterRun> {
   // Ends the run if it waits for the task (a number of Peers::tasks), and waits for it no more.
   void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // ---- StepCarrier: a round's request leaves when it has its tensors ----
+  bool Carries(int64_t edge) const override { return step_->carriers[edge] >= 0; }
+  void Carry(int64_t edge, Parcel parcel) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Await(int64_t edge) override {}
+
  private:
+  // What a share has got and given.
+  struct Progress {
+    bool has_begun = false;
+    bool has_answered = false;                          // its part has ended
+    std::vector<std::vector<CarriedParcel>> collected;  // by round, for the request
+  };
+  Status SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  Status EncodeBegin(size_t share, const std::vector<CarriedParcel>& carried, Payload* payload);
+  Status EncodeContinue(int round, const std::vector<CarriedParcel>& carried, Payload* payload);
   void TakeResponse(size_t share, const Status& status, PayloadReader* response)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The first call for a share has an effect.
@@ -69,10 +90,14 @@ class MasterRun : public std::enable_shared_from_this<MasterRun> {
   const uint64_t session_;
   const uint64_t number_;
   const std::shared_ptr<WorkerStep> step_here_;
+  // Set by Start.
+  absl::Span<const Tensor> feeds_;
+  int64_t timeout_ms_ = 0;
+  std::vector<std::vector<uint64_t>> ended_;
   mutable absl::Mutex mutex_;
   Status error_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
-  std::vector<bool> has_answered_ ABSL_GUARDED_BY(mutex_);  // by share
+  std::vector<Progress> shares_ ABSL_GUARDED_BY(mutex_);
   size_t missing_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

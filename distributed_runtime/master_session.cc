@@ -18,6 +18,17 @@ uint64_t RandomHandle() {
   return (uint64_t{device()} << 32) | device();
 }
 
+// By edge: the share that carries its tensor, or -1.
+std::vector<int> CarriersOf(const std::vector<TaskShare>& shares, size_t num_edges) {
+  std::vector<int> carriers(num_edges, -1);
+  for (size_t s = 0; s < shares.size(); ++s) {
+    for (size_t edge = 0; edge < num_edges; ++edge) {
+      if (shares[s].exchange.Carries(edge)) carriers[edge] = static_cast<int>(s);
+    }
+  }
+  return carriers;
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<Worker> worker,
@@ -41,7 +52,7 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
 
 // The devices of this task come first, so that nodes without a request are placed here.
 Status MasterSession::Begin(uint64_t incarnation, const std::string& config, absl::Time deadline) {
-  MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config));
+  MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config, worker_->task()));
   devices_ = here_->devices();
   proto::CreateWorkerSessionRequest request;
   request.set_session(handle_);
@@ -94,6 +105,10 @@ StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph
       share->needs_feed[graph.builder().feed_sources()[feed]] = true;
     }
   }
+  for (TaskShare& share : shares) {
+    share.exchange =
+        PlanExchange(graph.builder().partitions(), devices_, worker_->task(), share.name);
+  }
   return shares;
 }
 
@@ -109,11 +124,12 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
     knows_devices_[share.task] = true;
     requests.push_back({share.name, share.channel, EncodeMessage(request)});
   }
-  const uint64_t fingerprint = Fingerprint(step.here->builder().partitions());
-  const auto take = [fingerprint](size_t i, PayloadReader* response) -> Status {
+  const auto take = [&step](size_t i, PayloadReader* response) -> Status {
     proto::RegisterGraphResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
-    if (message.fingerprint() == fingerprint) return absl::OkStatus();
+    const uint64_t expected =
+        Fingerprint(step.here->builder().partitions(), step.shares[i].exchange.rounds);
+    if (message.fingerprint() == expected) return absl::OkStatus();
     return errors::FailedPrecondition(
         "the task has cut the step in another way than its master; all tasks need the same version "
         "of Millstream and the same plugins");
@@ -131,6 +147,7 @@ StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
   step->session = here_;
   MS_ASSIGN_OR_RETURN(step->here, here_->Compile(signature));
   MS_ASSIGN_OR_RETURN(step->shares, SharesOf(*step->here, &step->runs_here));
+  step->carriers = CarriersOf(step->shares, step->here->builder().partitions().transfers.size());
   if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
   steps_[step->number] = step;
   return step;
@@ -160,7 +177,7 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
     for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
     running_.push_back(run);
   }
-  Status status = run->Start(feeds, run_options.timeout_ms, ended);
+  Status status = run->Start(feeds, run_options.timeout_ms, std::move(ended));
   if (status.ok()) status = run->Finish(feeds, fetches, run_options, &closing_);
   here_->Forget({number});
   absl::MutexLock lock(&runs_mutex_);

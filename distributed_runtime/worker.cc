@@ -35,21 +35,21 @@ StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string
 // A step that another task asked for, until it has ended.
 struct RemoteRun {
   std::shared_ptr<WorkerSession> session;
-  std::shared_ptr<Executable> graph;
+  TaskGraph graph;
   std::shared_ptr<WorkerStep> step;
   std::vector<Tensor> feeds;
   std::vector<Tensor> fetches;
   RunOptions options;
 };
 
-Payload FetchesOf(const RemoteRun& run, Status* status) {
-  proto::RunGraphResponse response;
-  TensorWriter writer;
-  for (const Tensor& fetch : run.fetches) {
-    const Status added = writer.Add(fetch, response.add_fetches());
-    if (status->ok()) *status = added;
-  }
-  return writer.Finish(response);
+void RunPart(std::shared_ptr<RemoteRun> run) {
+  const std::shared_ptr<WorkerStep> step = run->step;
+  const Status ran = run->session->Run(run->graph.executable.get(), step.get(), run->feeds,
+                                       absl::MakeSpan(run->fetches), run->options);
+  const std::vector<Tensor> fetches = std::move(run->fetches);
+  // Who has the answer may close the session, after which nothing may hold its variables.
+  run.reset();
+  step->replies()->End(ran, fetches);
 }
 
 }  // namespace
@@ -62,12 +62,14 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
       leases_(kPatience) {}
 
 StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
-                                                               const std::string& config) {
+                                                               const std::string& config,
+                                                               const std::string& master) {
   WorkerSessionArguments arguments;
   bool is_isolated = false;
   MS_ASSIGN_OR_RETURN(arguments.options, OptionsOf(config, config_, &is_isolated));
   arguments.handle = handle;
   arguments.task = task_;
+  arguments.master = master;
   arguments.peers = peers_;
   arguments.resources = is_isolated ? std::make_shared<ResourceManager>() : resources_;
   MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
@@ -104,6 +106,7 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
   static constexpr Method kMethods[] = {
       {"RecvTensor", &Worker::OnRecvTensor, false},
       {"RunGraph", &Worker::OnRunGraph, false},
+      {"ContinueStep", &Worker::OnContinueStep, false},
       {"AbortStep", &Worker::OnAbortStep, false},
       {"Heartbeat", &Worker::OnHeartbeat, false},
       {"RegisterGraph", &Worker::OnRegisterGraph, true},
@@ -131,7 +134,7 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   Status status = DecodeMessage(request, &message);
   if (!status.ok()) return reply.Give(status);
   const StatusOr<std::shared_ptr<WorkerSession>> session =
-      CreateSession(message.session(), message.config());
+      CreateSession(message.session(), message.config(), message.master());
   if (!session.ok()) return reply.Give(session.status());
   leases_.Add(message.session(), message.master(), message.incarnation());
   proto::CreateWorkerSessionResponse response;
@@ -149,10 +152,7 @@ void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
       MS_RETURN_IF_ERROR(session->SetCluster(devices));
     }
     MS_RETURN_IF_ERROR(session->Extend(message.chunk()));
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<Executable> graph, session->Compile(message.signature()));
-    const uint64_t fingerprint = Fingerprint(graph->builder().partitions());
-    session->Keep(message.graph(), std::move(graph));
-    return fingerprint;
+    return session->Register(message.graph(), message.signature());
   };
   const StatusOr<uint64_t> fingerprint = add();
   if (!fingerprint.ok()) return reply.Give(fingerprint.status());
@@ -176,23 +176,37 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
       MS_ASSIGN_OR_RETURN(Tensor feed, DecodeTensor(header, request));
       run->feeds.push_back(std::move(feed));
     }
-    run->fetches.resize(run->graph->builder().signature().fetches.size());
+    MS_ASSIGN_OR_RETURN(std::vector<CarriedParcel> carried,
+                        DecodeCarried(message.carried(), request));
+    MS_RETURN_IF_ERROR(run->step->Deliver(std::move(carried)));
+    run->fetches.resize(run->graph.executable->builder().signature().fetches.size());
     return absl::OkStatus();
   };
   const Status status = read();
   if (!status.ok()) {
-    if (run->step != nullptr) run->step->Abort(status);
+    if (run->step != nullptr) run->step->Stop(status);
     return reply.Give(WithTask(status, task_));
   }
-  ThreadCache::Global()->Run([run = std::move(run), reply]() mutable {
-    Status ran = run->session->Run(run->graph.get(), run->step.get(), run->feeds,
-                                   absl::MakeSpan(run->fetches), run->options);
-    Payload fetches = ran.ok() ? FetchesOf(*run, &ran) : Payload();
-    // Who has the answer may close the session, after which nothing may hold its variables.
-    run.reset();
-    if (!ran.ok()) return reply.Give(ran);
-    reply.Give(std::move(fetches));
-  });
+  StepReplies* const replies = run->step->replies();
+  replies->Add(0, reply);
+  replies->Begin(run->graph.exchange);
+  run->step->SetCarrier(replies);
+  if (run->graph.exchange->is_short) return RunPart(std::move(run));
+  ThreadCache::Global()->Run([run = std::move(run)]() mutable { RunPart(std::move(run)); });
+}
+
+void Worker::OnContinueStep(PayloadReader* request, const Reply& reply) {
+  proto::ContinueStepRequest message;
+  Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
+  if (!session.ok()) return reply.Give(WithTask(session.status(), task_));
+  StatusOr<std::vector<CarriedParcel>> carried = DecodeCarried(message.carried(), request);
+  if (!carried.ok()) return reply.Give(WithTask(carried.status(), task_));
+  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
+  step->replies()->Add(message.round(), reply);
+  status = step->Deliver(*std::move(carried));
+  if (!status.ok()) step->Stop(status);
 }
 
 void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
@@ -220,8 +234,9 @@ void Worker::OnAbortStep(PayloadReader* request, const Reply& reply) {
   const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
   if (!session.ok()) return reply.Give(session.status());
   const Status error = DecodeStatus(message.error());
-  (*session)->Step(message.step())->Stop(error.ok() ? errors::Cancelled("aborted") : error);
-  reply.Give(absl::OkStatus());
+  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
+  step->replies()->Add(StepReplies::kAbort, reply);
+  step->Stop(error.ok() ? errors::Cancelled("aborted") : error);
 }
 
 void Worker::OnCloseSession(PayloadReader* request, const Reply& reply) {

@@ -29,9 +29,9 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const std::shared_ptr<Peers>& peers() const { return peers_; }
 
   // ---- For the master of this task ----
-  // Begins a session. `config` is a ConfigProto.
-  StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle,
-                                                         const std::string& config);
+  // Begins a session of the master in the task `master`. `config` is a ConfigProto.
+  StatusOr<std::shared_ptr<WorkerSession>> CreateSession(uint64_t handle, const std::string& config,
+                                                         const std::string& master);
   // Ends a session and waits for its steps. Does nothing if there is none.
   void CloseSession(uint64_t handle) {
     leases_.Remove(handle);
@@ -54,6 +54,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnRegisterGraph(PayloadReader* request, const Reply& reply);
   void OnRunGraph(PayloadReader* request, const Reply& reply);
+  void OnContinueStep(PayloadReader* request, const Reply& reply);
   void OnRecvTensor(PayloadReader* request, const Reply& reply);
   void OnAbortStep(PayloadReader* request, const Reply& reply);
   void OnCloseSession(PayloadReader* request, const Reply& reply);

@@ -115,12 +115,20 @@ Status WorkerSession::DropOtherVariables(const StepSignature& signature) {
   return absl::OkStatus();
 }
 
-void WorkerSession::Keep(int64_t number, std::shared_ptr<Executable> graph) {
+StatusOr<uint64_t> WorkerSession::Register(int64_t number,
+                                           const proto::SignatureRecord& signature) {
+  TaskGraph graph;
+  MS_ASSIGN_OR_RETURN(graph.executable, Compile(signature));
+  const PartitionedGraph& parts = graph.executable->builder().partitions();
+  graph.exchange = std::make_shared<const StepExchange>(
+      PlanExchange(parts, context_.devices, arguments_.master, arguments_.task));
+  const uint64_t fingerprint = Fingerprint(parts, graph.exchange->rounds);
   absl::MutexLock lock(&mutex_);
   graphs_[number] = std::move(graph);
+  return fingerprint;
 }
 
-StatusOr<std::shared_ptr<Executable>> WorkerSession::Find(int64_t number) {
+StatusOr<TaskGraph> WorkerSession::Find(int64_t number) {
   absl::MutexLock lock(&mutex_);
   const auto found = graphs_.find(number);
   if (found != graphs_.end()) return found->second;
@@ -181,7 +189,7 @@ void WorkerSession::Close() {
 void WorkerSession::Release() {
   budget_.DropKeptStates();
   checks_.DropKept();
-  absl::flat_hash_map<int64_t, std::shared_ptr<Executable>> graphs;
+  absl::flat_hash_map<int64_t, TaskGraph> graphs;
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps;
   {
     absl::MutexLock lock(&mutex_);

@@ -20,6 +20,7 @@
 #include "core/session/executable.h"
 #include "core/session/session_gate.h"
 #include "distributed_runtime/peers.h"
+#include "distributed_runtime/step_exchange.h"
 #include "distributed_runtime/worker_step.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -31,9 +32,16 @@ namespace millstream {
 struct WorkerSessionArguments {
   uint64_t handle = 0;  // the master's number of the session
   std::string task;     // "/job:worker/replica:0/task:1"
+  std::string master;   // the task of the master
   SessionOptions options;
   std::shared_ptr<Peers> peers;
   std::shared_ptr<ResourceManager> resources;  // sessions may share it
+};
+
+// A step that a master in another task has registered.
+struct TaskGraph {
+  std::shared_ptr<Executable> executable;
+  std::shared_ptr<const StepExchange> exchange;  // with the master's task
 };
 
 // Thread-safe.
@@ -56,9 +64,11 @@ class WorkerSession {
   // Compiles the parts of this task. REQUIRES: SetCluster was called.
   StatusOr<std::shared_ptr<Executable>> Compile(const proto::SignatureRecord& signature)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Keeps a compiled graph under the master's number, and finds it. NOT_FOUND.
-  void Keep(int64_t number, std::shared_ptr<Executable> graph) ABSL_LOCKS_EXCLUDED(mutex_);
-  StatusOr<std::shared_ptr<Executable>> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Compiles, and keeps the result under the master's number. Returns its Fingerprint.
+  StatusOr<uint64_t> Register(int64_t number, const proto::SignatureRecord& signature)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND if no graph of this number was registered.
+  StatusOr<TaskGraph> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The share of a step, which is made when it is first asked for.
   std::shared_ptr<WorkerStep> Step(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -87,7 +97,7 @@ class WorkerSession {
   RunningSteps running_;
   absl::Mutex mutex_;
   bool has_cluster_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::flat_hash_map<int64_t, std::shared_ptr<Executable>> graphs_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<int64_t, TaskGraph> graphs_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
   Cancellation closing_;
   SessionGate gate_;

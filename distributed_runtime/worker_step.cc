@@ -33,8 +33,12 @@ class WorkerStep::Asker final : public Receiver {
 };
 
 Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
-  MS_ASSIGN_OR_RETURN(const RendezvousName name, RendezvousName::Of(key));
   const Tensor& tensor = parcel.tensor;
+  if (carrier_ != nullptr && carrier_->Carries(key.edge) && !tensor.is_on_device()) {
+    carrier_->Carry(key.edge, std::move(parcel));
+    return absl::OkStatus();
+  }
+  MS_ASSIGN_OR_RETURN(const RendezvousName name, RendezvousName::Of(key));
   if (tensor.is_on_device()) {
     return errors::Internal(name.ToText(), ": a tensor leaves its task in host memory");
   }
@@ -46,6 +50,10 @@ Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
 }
 
 StatusOr<bool> WorkerStep::Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) {
+  if (carrier_ != nullptr && carrier_->Carries(key.edge)) {
+    carrier_->Await(key.edge);
+    return delivered_.Receive(key.edge, receiver, parcel);
+  }
   MS_ASSIGN_OR_RETURN(const RendezvousName name, RendezvousName::Of(key));
   const std::string task(TaskOf(name.source));
   MS_ASSIGN_OR_RETURN(const std::shared_ptr<Channel> channel, peers_->ChannelTo(task));
@@ -79,6 +87,13 @@ void WorkerStep::Give(const std::string& key, Take take) {
   asker->Receive(here.status(), std::move(parcel));
 }
 
+Status WorkerStep::Deliver(std::vector<CarriedParcel> parcels) {
+  for (CarriedParcel& carried : parcels) {
+    MS_RETURN_IF_ERROR(delivered_.Send(carried.edge, std::move(carried.parcel)));
+  }
+  return absl::OkStatus();
+}
+
 void WorkerStep::Abort(const Status& error) {
   std::vector<std::shared_ptr<Channel::Call>> calls;
   {
@@ -88,6 +103,7 @@ void WorkerStep::Abort(const Status& error) {
     for (const auto& [number, call] : calls_) calls.push_back(call);
   }
   table_.Abort(error);
+  delivered_.Abort(error);
   for (const std::shared_ptr<Channel::Call>& call : calls) call->Cancel();
 }
 

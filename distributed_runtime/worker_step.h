@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -15,13 +16,16 @@
 #include "core/partition/rendezvous_table.h"
 #include "core/step/run_options.h"
 #include "distributed_runtime/peers.h"
+#include "distributed_runtime/step_carrier.h"
+#include "distributed_runtime/step_replies.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
 
 namespace millstream {
 
 // Tensors that the task sends wait here until another task asks for them. A Receive asks the task
-// that sends. It may exist before the task begins the step, because others may ask earlier.
+// that sends. Some tensors to and from the master's task travel in the messages of the step instead
+// (StepExchange). It may exist before the task begins the step, because others may ask earlier.
 // Thread-safe.
 class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<WorkerStep> {
  public:
@@ -34,15 +38,23 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Abort(const Status& error) override ABSL_LOCKS_EXCLUDED(mutex_);
   const Cancellation* cancellation() const { return &cancellation_; }
+  // Sets what carries such tensors. Called before the parts run. REQUIRES: it lives as long as they
+  // run.
+  void SetCarrier(StepCarrier* carrier) { carrier_ = carrier; }
 
   // ---- For other tasks ----
   // Calls `take` once, when the tensor is there or the step was aborted.
   using Take = std::function<void(const Status& status, Parcel parcel)>;
   void Give(const std::string& key, Take take);
+  // Takes tensors that came in messages of the step. Those that came before are an error.
+  Status Deliver(std::vector<CarriedParcel> parcels);
+  // The answers to the requests of a master in another task.
+  StepReplies* replies() { return &replies_; }
   // Aborts, and also stops the parts that do not wait for other tasks.
   void Stop(const Status& error) {
     Abort(error);
     cancellation_.Cancel();
+    replies_.EndUnlessBegun(error);
   }
 
  private:
@@ -53,7 +65,10 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   const uint64_t session_;
   const uint64_t step_;
   const std::shared_ptr<Peers> peers_;
+  StepCarrier* carrier_ = nullptr;      // constant while parts run
   RendezvousTable<std::string> table_;  // what this task sends
+  RendezvousTable<int64_t> delivered_;  // by edge
+  StepReplies replies_;
   Cancellation cancellation_;
   absl::Mutex mutex_;
   Status aborted_ ABSL_GUARDED_BY(mutex_);

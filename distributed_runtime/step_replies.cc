@@ -1,0 +1,113 @@
+#include "distributed_runtime/step_replies.h"
+
+#include <optional>
+#include <utility>
+
+namespace millstream {
+namespace {
+
+// `fetches` is null if the part has not ended.
+StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent,
+                           const std::vector<Tensor>* fetches) {
+  proto::RunGraphResponse response;
+  TensorWriter writer;
+  if (fetches != nullptr) {
+    response.set_done(true);
+    for (const Tensor& fetch : *fetches) {
+      MS_RETURN_IF_ERROR(writer.Add(fetch, response.add_fetches()));
+    }
+  }
+  MS_RETURN_IF_ERROR(EncodeCarried(sent, &writer, response.mutable_carried()));
+  return writer.Finish(response);
+}
+
+void Give(const Reply& reply, StatusOr<Payload> answer) {
+  if (!answer.ok()) return reply.Give(answer.status());
+  reply.Give(*std::move(answer));
+}
+
+void GiveNothing(const Reply& reply, const Status& status) {
+  if (!status.ok()) return reply.Give(status);
+  Give(reply, AnswerOf({}, nullptr));
+}
+
+}  // namespace
+
+StepReplies::~StepReplies() { End(errors::Cancelled("the task has forgotten the step"), {}); }
+
+void StepReplies::Begin(std::shared_ptr<const StepExchange> exchange) {
+  exchange_ = std::move(exchange);
+  absl::MutexLock lock(&mutex_);
+  has_begun_ = true;
+}
+
+void StepReplies::Add(int round, Reply reply) {
+  Status status;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_ended_) {
+      status = ended_;
+    } else if (replies_.try_emplace(round, reply).second) {
+      return;
+    } else {
+      status = errors::InvalidArgument("round ", round, " of a step came twice");
+    }
+  }
+  GiveNothing(reply, status);
+}
+
+void StepReplies::Carry(int64_t edge, Parcel parcel) {
+  absl::MutexLock lock(&mutex_);
+  if (!has_ended_) sent_.push_back({edge, std::move(parcel)});
+}
+
+void StepReplies::Await(int64_t edge) {
+  const int round = exchange_->rounds[edge];
+  std::optional<Reply> reply;
+  std::vector<CarriedParcel> sent;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_ended_ || round <= round_) return;
+    const auto found = replies_.find(round_);
+    round_ = round;
+    // The part came so far by the tensors of the request.
+    if (found == replies_.end()) return;
+    reply = std::move(found->second);
+    replies_.erase(found);
+    sent.swap(sent_);
+  }
+  Give(*reply, AnswerOf(sent, nullptr));
+}
+
+void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) {
+  absl::flat_hash_map<int, Reply> replies;
+  std::vector<CarriedParcel> sent;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_ended_) return;
+    has_ended_ = true;
+    ended_ = status;
+    replies.swap(replies_);
+    sent.swap(sent_);
+  }
+  // There is more than one if the part did not need the tensors of a round after all.
+  bool has_given = false;
+  for (const auto& [round, reply] : replies) {
+    if (!status.ok() || round == kAbort || has_given) {
+      GiveNothing(reply, status);
+      continue;
+    }
+    has_given = true;
+    Give(reply, AnswerOf(sent, &fetches));
+  }
+}
+
+void StepReplies::EndUnlessBegun(const Status& error) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_begun_) return;
+  }
+  End(error, {});
+}
+
+}  // namespace millstream
