@@ -1,5 +1,6 @@
 #include "distributed_runtime/c_api.h"
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,9 +35,15 @@ std::string* LibraryPath() {
   return path;
 }
 
+// The library reads them from a folder (grpc/credentials.h).
+bool AsksForCredentials() {
+  const char* const folder = std::getenv("MILLSTREAM_CLUSTER_CREDENTIALS");
+  return folder != nullptr && *folder != 0;
+}
+
 millstream::Transport* TheTransport() {
-  static auto* const transport =
-      new millstream::ClusterTransport([] { return millstream::OpenNetwork(*LibraryPath()); });
+  static auto* const transport = new millstream::ClusterTransport(
+      [] { return millstream::OpenNetwork(*LibraryPath()); }, &AsksForCredentials);
   return transport;
 }
 

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Sets the library that connects processes, which is opened when the first server or session of a
- * cluster is created. Without it, a cluster can only have tasks of this process. */
+ * cluster is created. Without it, a cluster can only have tasks of this host. */
 void millstream_cluster_set_library(const char* path);
 
 /* Creates a session of the cluster whose master is at `target` ("grpc://localhost:2222"). `config`

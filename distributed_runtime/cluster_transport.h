@@ -15,14 +15,21 @@ namespace millstream {
 
 // Makes the transport that goes through a network, or says why there is none.
 using MakeNetwork = std::function<StatusOr<std::unique_ptr<Transport>>()>;
+// Whether who talks to a server of this process must show credentials, which the network checks.
+using AsksForCredentials = std::function<bool()>;
 
-// Requests to servers of this process go to them directly, others through a network. The network
-// is made when it is first needed. Thread-safe.
+// Requests to servers of this process go to them directly, those to servers of this host and user
+// through sockets and shared memory, others through a network. The network is made when it is first
+// needed. Thread-safe.
 class ClusterTransport final : public Transport {
  public:
-  explicit ClusterTransport(MakeNetwork make_network) : make_network_(std::move(make_network)) {}
+  explicit ClusterTransport(
+      MakeNetwork make_network, AsksForCredentials asks = [] { return false; })
+      : make_network_(std::move(make_network)), asks_(std::move(asks)) {}
 
-  // The server also answers requests from other processes if there is a network.
+  // The server also answers requests from other processes if there is a network; without one, those
+  // from this host, if the address is "localhost:PORT" with a port or "unix:PATH". A server that
+  // asks for credentials is not found on its host: the socket there knows of users alone.
   StatusOr<std::unique_ptr<TransportServer>> Serve(
       const std::string& address, std::shared_ptr<RequestHandler> handler) override;
   StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override;
@@ -30,7 +37,11 @@ class ClusterTransport final : public Transport {
   StatusOr<Transport*> Network() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  std::unique_ptr<TransportServer> TryServeOnHost(const std::string& address,
+                                                  std::shared_ptr<RequestHandler> handler);
+
   const MakeNetwork make_network_;
+  const AsksForCredentials asks_;
   absl::Mutex mutex_;
   std::unique_ptr<Transport> network_ ABSL_GUARDED_BY(mutex_);
 };

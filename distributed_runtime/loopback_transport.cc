@@ -10,16 +10,6 @@
 namespace millstream {
 namespace {
 
-// All names of this machine by which its servers are called.
-std::string Normal(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  const absl::string_view host = absl::string_view(address).substr(0, colon);
-  for (const char* local : {"127.0.0.1", "[::1]", "0.0.0.0", "[::]", ""}) {
-    if (host == local) return absl::StrCat("localhost", address.substr(colon));
-  }
-  return address;
-}
-
 // Whichever of the response and Cancel comes first ends the call.
 class LoopbackCall final : public Channel::Call {
  public:
@@ -63,6 +53,15 @@ class LoopbackChannel final : public Channel {
 
 }  // namespace
 
+std::string NormalAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const absl::string_view host = absl::string_view(address).substr(0, colon);
+  for (const char* local : {"127.0.0.1", "[::1]", "0.0.0.0", "[::]", ""}) {
+    if (host == local) return absl::StrCat("localhost", address.substr(colon));
+  }
+  return address;
+}
+
 StatusOr<Payload> CallAndWait(Channel* channel, absl::string_view method, Payload request,
                               absl::Time deadline) {
   struct Result {
@@ -103,7 +102,7 @@ LoopbackTransport* LoopbackTransport::Global() {
 
 StatusOr<std::unique_ptr<TransportServer>> LoopbackTransport::Serve(
     const std::string& address, std::shared_ptr<RequestHandler> handler) {
-  std::string name = Normal(address);
+  std::string name = NormalAddress(address);
   absl::MutexLock lock(&mutex_);
   if (absl::EndsWith(name, ":0")) {
     // No such port is open: the number only tells servers of this process apart.
@@ -117,12 +116,12 @@ StatusOr<std::unique_ptr<TransportServer>> LoopbackTransport::Serve(
 }
 
 StatusOr<std::shared_ptr<Channel>> LoopbackTransport::Connect(const std::string& address) {
-  return std::make_shared<LoopbackChannel>(this, Normal(address));
+  return std::make_shared<LoopbackChannel>(this, NormalAddress(address));
 }
 
 std::shared_ptr<RequestHandler> LoopbackTransport::Find(const std::string& address) {
   absl::MutexLock lock(&mutex_);
-  const auto found = handlers_.find(Normal(address));
+  const auto found = handlers_.find(NormalAddress(address));
   return found == handlers_.end() ? nullptr : found->second;
 }
 

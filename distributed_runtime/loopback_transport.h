@@ -12,6 +12,9 @@
 
 namespace millstream {
 
+// The same text for all names of this machine by which its servers are called: "localhost:PORT".
+std::string NormalAddress(const std::string& address);
+
 // The thread that calls also handles the request.
 class LoopbackTransport final : public Transport {
  public:

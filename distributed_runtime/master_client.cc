@@ -21,6 +21,8 @@ namespace millstream {
 namespace {
 
 constexpr absl::Duration kAskingPeriod = absl::Milliseconds(20);
+// In heartbeats: how long a master that does not answer is not taken for lost.
+constexpr int kMasterPatience = 4;
 
 // ---- A master in this process ----
 
@@ -58,6 +60,27 @@ class LocalClient final : public MasterClient {
 };
 
 // ---- A master in another process ----
+
+// The heartbeats of a session's client. They show the master that the client is there, and the
+// client that the master is. Thread-safe.
+class ClientHeart {
+ public:
+  ClientHeart(std::shared_ptr<Channel> channel, uint64_t session)
+      : pulse_(kHeartbeatPeriod, [unanswered = unanswered_, channel = std::move(channel), session] {
+          unanswered->fetch_add(1);
+          proto::SessionRequest request;
+          request.set_session(session);
+          StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
+                       absl::Now() + absl::Seconds(10),
+                       [unanswered](const Status&, PayloadReader*) { unanswered->store(0); });
+        }) {}
+  // True if the master has not answered for some seconds.
+  bool IsAlone() const { return unanswered_->load() > kMasterPatience; }
+
+ private:
+  const std::shared_ptr<std::atomic<int>> unanswered_ = std::make_shared<std::atomic<int>>(0);
+  const Pulse pulse_;
+};
 
 // A run whose response may come after the caller has given up.
 class RemoteRun {
@@ -99,8 +122,9 @@ class RemoteRun {
 
 class RemoteStep final : public ClientStep {
  public:
-  RemoteStep(std::shared_ptr<Channel> channel, uint64_t session, int64_t step)
-      : channel_(std::move(channel)), session_(session), step_(step) {}
+  RemoteStep(std::shared_ptr<Channel> channel, std::shared_ptr<const ClientHeart> heart,
+             uint64_t session, int64_t step)
+      : channel_(std::move(channel)), heart_(std::move(heart)), session_(session), step_(step) {}
 
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override {
@@ -118,6 +142,10 @@ class RemoteStep final : public ClientStep {
         [run](const Status& status, PayloadReader* response) { run->Take(status, response); });
     bool is_cancelled = false;
     while (!run->Await(absl::Now() + kAskingPeriod)) {
+      if (heart_->IsAlone()) {
+        call->Cancel();
+        return absl::UnavailableError("the master does not answer");
+      }
       if (is_cancelled || !MustStop(options)) continue;
       is_cancelled = true;
       Cancel(request.run());
@@ -152,6 +180,7 @@ class RemoteStep final : public ClientStep {
   }
 
   const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<const ClientHeart> heart_;
   const uint64_t session_;
   const int64_t step_;
 };
@@ -159,14 +188,10 @@ class RemoteStep final : public ClientStep {
 class RemoteClient final : public MasterClient {
  public:
   RemoteClient(std::shared_ptr<Channel> channel, uint64_t session, DeviceSet devices)
-      : channel_(std::move(channel)), session_(session), devices_(std::move(devices)) {
-    pulse_ = std::make_unique<Pulse>(kHeartbeatPeriod, [channel = channel_, session] {
-      proto::SessionRequest request;
-      request.set_session(session);
-      StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
-                   absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
-    });
-  }
+      : channel_(std::move(channel)),
+        heart_(std::make_shared<const ClientHeart>(channel_, session)),
+        session_(session),
+        devices_(std::move(devices)) {}
   const DeviceSet& devices() const override { return devices_; }
 
   StatusOr<std::unique_ptr<ClientStep>> Prepare(const proto::GraphChunk& chunk,
@@ -178,12 +203,11 @@ class RemoteClient final : public MasterClient {
     proto::PrepareStepResponse response;
     MS_RETURN_IF_ERROR(
         RequestMessage(channel_.get(), "PrepareStep", request, absl::InfiniteFuture(), &response));
-    return std::make_unique<RemoteStep>(channel_, session_, response.step());
+    return std::make_unique<RemoteStep>(channel_, heart_, session_, response.step());
   }
 
   void Close() override {
     if (is_closed_.exchange(true)) return;
-    pulse_.reset();
     proto::SessionRequest request;
     request.set_session(session_);
     proto::NothingResponse response;
@@ -194,10 +218,10 @@ class RemoteClient final : public MasterClient {
 
  private:
   const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<const ClientHeart> heart_;  // steps share it
   const uint64_t session_;
   const DeviceSet devices_;
   std::atomic<bool> is_closed_{false};
-  std::unique_ptr<Pulse> pulse_;  // says to the master that the client is there
 };
 
 StatusOr<std::string> AddressOf(absl::string_view target) {

@@ -1,0 +1,134 @@
+#include "distributed_runtime/host_frame.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace millstream {
+namespace {
+
+constexpr size_t kMostText = size_t{1} << 20;
+constexpr size_t kMostSegments = size_t{1} << 20;
+constexpr uint64_t kMostBytes = uint64_t{1} << 36;
+constexpr size_t kMostDescriptors = 16;  // of one call of recvmsg
+
+// Of a head that came in.
+Status Check(const FrameHead& head) {
+  const bool is_in_region =
+      (head.kind == FrameHead::kRequest || head.kind == FrameHead::kResponse) &&
+      head.region_size > 0;
+  if (head.magic == FrameHead::kMagic && head.kind >= FrameHead::kRequest &&
+      head.kind <= FrameHead::kPong && head.text_size <= kMostText &&
+      head.num_segments <= kMostSegments && head.inline_size <= kMostBytes &&
+      (head.has_descriptor == 0 || is_in_region)) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("bytes on a socket are no frame of this version of Millstream");
+}
+
+// Each segment is in the region or in the frame, whose bytes they use up.
+Status CheckSegments(const Frame& frame) {
+  uint64_t in_frame = 0;
+  for (const FrameSegment& segment : frame.segments) {
+    const bool is_inline = segment.offset == FrameSegment::kInline;
+    const uint64_t room =
+        is_inline ? frame.head.inline_size - in_frame
+                  : frame.head.region_size - std::min(segment.offset, frame.head.region_size);
+    if (segment.size > room) return errors::InvalidArgument("a frame's segment ends outside of it");
+    if (is_inline) in_frame += segment.size;
+  }
+  if (in_frame == frame.head.inline_size) return absl::OkStatus();
+  return errors::InvalidArgument("a frame has bytes that are in no segment");
+}
+
+}  // namespace
+
+std::string Frame::Encode() {
+  head.text_size = static_cast<uint32_t>(text.size());
+  head.num_segments = static_cast<uint32_t>(segments.size());
+  head.inline_size = bytes.size();
+  std::string encoded;
+  encoded.reserve(sizeof(head) + segments.size() * sizeof(FrameSegment) + text.size() +
+                  bytes.size());
+  encoded.append(reinterpret_cast<const char*>(&head), sizeof(head));
+  encoded.append(reinterpret_cast<const char*>(segments.data()),
+                 segments.size() * sizeof(FrameSegment));
+  encoded.append(text);
+  encoded.append(bytes);
+  return encoded;
+}
+
+FrameReader::~FrameReader() {
+  for (const int descriptor : descriptors_) close(descriptor);
+}
+
+StatusOr<Frame> FrameReader::Read() {
+  Frame frame;
+  MS_RETURN_IF_ERROR(ReadBytes(reinterpret_cast<char*>(&frame.head), sizeof(frame.head)));
+  MS_RETURN_IF_ERROR(Check(frame.head));
+  frame.segments.resize(frame.head.num_segments);
+  MS_RETURN_IF_ERROR(ReadBytes(reinterpret_cast<char*>(frame.segments.data()),
+                               frame.segments.size() * sizeof(FrameSegment)));
+  MS_RETURN_IF_ERROR(CheckSegments(frame));
+  frame.text.resize(frame.head.text_size);
+  MS_RETURN_IF_ERROR(ReadBytes(frame.text.data(), frame.text.size()));
+  frame.bytes.resize(frame.head.inline_size);
+  MS_RETURN_IF_ERROR(ReadBytes(frame.bytes.data(), frame.bytes.size()));
+  if (frame.head.has_descriptor == 0) return frame;
+  if (descriptors_.empty()) return errors::InvalidArgument("a frame came without its descriptor");
+  frame.descriptor = descriptors_.front();
+  descriptors_.pop_front();
+  return frame;
+}
+
+Status FrameReader::ReadBytes(char* out, size_t size) {
+  while (size > 0) {
+    if (begin_ == end_ && size >= buffer_.size()) {
+      MS_ASSIGN_OR_RETURN(const size_t received, Receive(out, size));
+      out += received;
+      size -= received;
+      continue;
+    }
+    if (begin_ == end_) {
+      begin_ = 0;
+      MS_ASSIGN_OR_RETURN(end_, Receive(buffer_.data(), buffer_.size()));
+    }
+    const size_t part = std::min(size, end_ - begin_);
+    std::memcpy(out, buffer_.data() + begin_, part);
+    begin_ += part;
+    out += part;
+    size -= part;
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<size_t> FrameReader::Receive(char* out, size_t size) {
+  iovec part{out, size};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t received = 0;
+  do {
+    received = recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received <= 0) return absl::UnavailableError("the connection has ended");
+  for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
+    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (one->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(one) + i * sizeof(int), sizeof(int));
+      descriptors_.push_back(descriptor);
+    }
+  }
+  return static_cast<size_t>(received);
+}
+
+}  // namespace millstream

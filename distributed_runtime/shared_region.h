@@ -1,0 +1,39 @@
+// Memory that two processes share.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SHARED_REGION_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SHARED_REGION_H_
+
+#include <cstddef>
+#include <memory>
+
+namespace millstream {
+
+// A file without a name, mapped. It exists as long as a process maps it or has its descriptor, so
+// nothing is left when processes end in any way.
+class SharedRegion {
+ public:
+  // New memory of at least `size` bytes. Null if the system gives none.
+  static std::shared_ptr<SharedRegion> Create(size_t size);
+  // The memory of another process, whose descriptor it takes over. Null if that is no memory of
+  // this size, or if the other process could make it smaller.
+  static std::shared_ptr<SharedRegion> Map(int descriptor, size_t size);
+  ~SharedRegion();
+  SharedRegion(const SharedRegion&) = delete;
+  SharedRegion& operator=(const SharedRegion&) = delete;
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  SharedRegion(int descriptor, char* data, size_t size)
+      : descriptor_(descriptor), data_(data), size_(size) {}
+  static std::shared_ptr<SharedRegion> MapOwn(int descriptor, size_t size);
+
+  const int descriptor_;
+  char* const data_;
+  const size_t size_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SHARED_REGION_H_
