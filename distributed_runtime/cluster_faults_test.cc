@@ -153,10 +153,12 @@ TEST_F(ClusterFaultsTest, AStepDoesNotWaitForATaskThatWasStartedAgain) {
 TEST_F(ClusterFaultsTest, AMasterClosesTheSessionsOfAClientThatIsGone) {
   const auto channel = LoopbackTransport::Global()->Connect(servers_[0]->target().substr(7));
   ASSERT_TRUE(channel.ok()) << channel.status();
+  proto::CreateSessionRequest create;
+  create.set_version(kMessageVersion);
   proto::CreateSessionResponse created;
-  ASSERT_EQ(RequestMessage(channel->get(), "CreateSession", proto::CreateSessionRequest(),
-                           absl::InfiniteFuture(), &created),
-            absl::OkStatus());
+  ASSERT_EQ(
+      RequestMessage(channel->get(), "CreateSession", create, absl::InfiniteFuture(), &created),
+      absl::OkStatus());
   proto::SessionRequest keep;
   keep.set_session(created.session());
   for (int i = 0; i < 2; ++i) {
@@ -168,6 +170,25 @@ TEST_F(ClusterFaultsTest, AMasterClosesTheSessionsOfAClientThatIsGone) {
   EXPECT_THAT(SessionsIn(1), SizeIs(1));
   Beat(0, 1);
   EXPECT_THAT(SessionsIn(1), IsEmpty());
+}
+
+TEST_F(ClusterFaultsTest, RequestsOfOtherVersionsAndPrograms) {
+  const auto channel = LoopbackTransport::Global()->Connect(servers_[0]->target().substr(7));
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  const auto ask = [&](absl::string_view method, const google::protobuf::MessageLite& request) {
+    proto::NothingResponse nothing;
+    return RequestMessage(channel->get(), method, request, absl::InfiniteFuture(), &nothing);
+  };
+  proto::CreateSessionRequest client;
+  client.set_version(kMessageVersion + 1);
+  ExpectError(ask("CreateSession", client), absl::StatusCode::kFailedPrecondition,
+              {"version 1", "version 2", "/job:worker/replica:0/task:0"});
+  proto::CreateWorkerSessionRequest master;
+  master.set_session(7);
+  ExpectError(ask("CreateWorkerSession", master), absl::StatusCode::kFailedPrecondition,
+              {"version 0"});
+  ExpectError(ask("GET /", client), absl::StatusCode::kUnimplemented, {"GET /"});
+  EXPECT_THAT(SessionsIn(0), IsEmpty());
 }
 
 }  // namespace

@@ -153,6 +153,45 @@ TEST_F(ClusterTest, ClosingASessionEndsItsSteps) {
   EXPECT_EQ(Run({y}).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(ClusterTest, ASessionLeavesOutDevicesThatItsFiltersLeaveOut) {
+  const Output there = On(1, "Neg", {Constant(1.0f)});
+  const Output here = On(0, "Neg", {Constant(2.0f)});
+  servers_[1].reset();
+  proto::ConfigProto config;
+  config.add_device_filters("/job:ps");
+  config.add_device_filters("/job:worker/task:0/device:CPU:0");
+  session = Open(0, config);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->ListDevices().size(), 1);
+  EXPECT_EQ(Elements<float>(Value(here))[0], -2);
+  ExpectError(Error(there), absl::StatusCode::kInvalidArgument, {"task:1"});
+  config.add_device_filters("/nothing");
+  EXPECT_EQ(TryOpen(0, config).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ClusterTest, AFilterThatNamesTheOtherTaskLeavesTheMastersOwnDevices) {
+  proto::ConfigProto config;
+  config.add_device_filters("/job:worker/task:1");
+  session = Open(0, config);
+  EXPECT_EQ(session->ListDevices().size(), 2);
+  EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {On(0, "Neg", {Constant(1.0f)})})))[0], 1);
+}
+
+TEST_F(ClusterTest, AnAddressMayBeThatOfASocketInAFile) {
+  proto::ServerDef def;
+  def.set_job_name("local");
+  proto::JobDef* const job = def.mutable_cluster()->add_job();
+  job->set_name("local");
+  (*job->mutable_tasks())[0] = "unix:/there/is/no/socket";
+  const auto server = Server::Create(def.SerializeAsString(), LoopbackTransport::Global());
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->target(), "unix:/there/is/no/socket");
+  const auto opened = CreateClusterSession(&graph, (*server)->target(), "",
+                                           LoopbackTransport::Global(), absl::InfiniteFuture());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ((*opened)->ListDevices()[0].name, "/job:local/replica:0/task:0/device:CPU:0");
+}
+
 TEST_F(ClusterTest, ASessionNeedsAllTasks) {
   servers_[1].reset();
   const auto opened = TryOpen(0);

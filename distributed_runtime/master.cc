@@ -50,9 +50,13 @@ Status Master::Reset(absl::Span<const std::string> containers) {
 }
 
 void Master::Beat() {
-  const std::vector<std::shared_ptr<MasterSession>> sessions = sessions_.All();
+  const std::vector<std::shared_ptr<MasterSession>> all = sessions_.All();
   for (size_t task = 0; task < worker_->peers()->tasks().size(); ++task) {
-    if (worker_->peers()->tasks()[task].name != worker_->task()) BeatTo(task, sessions);
+    std::vector<std::shared_ptr<MasterSession>> sessions;
+    for (const std::shared_ptr<MasterSession>& session : all) {
+      if (session->Uses(task)) sessions.push_back(session);
+    }
+    BeatTo(task, sessions);
   }
 }
 
@@ -142,7 +146,8 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
 
 void Master::OnCreateSession(PayloadReader* request, const Reply& reply) {
   proto::CreateSessionRequest message;
-  const Status status = DecodeMessage(request, &message);
+  Status status = DecodeMessage(request, &message);
+  if (status.ok()) status = CheckMessageVersion(message.version(), worker_->task());
   if (!status.ok()) return reply.Give(status);
   const auto session = CreateSession(message.config(), absl::Now() + kBeginPatience);
   if (!session.ok()) return reply.Give(session.status());

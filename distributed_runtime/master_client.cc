@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "core/step/cancel_listeners.h"
 #include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/peers.h"
 #include "distributed_runtime/pulse.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/server.h"
@@ -226,12 +227,13 @@ class RemoteClient final : public MasterClient {
 
 StatusOr<std::string> AddressOf(absl::string_view target) {
   absl::string_view address = target;
-  if (absl::ConsumePrefix(&address, "grpc://") && absl::StrContains(address, ":")) {
+  const bool has_scheme = absl::ConsumePrefix(&address, "grpc://");
+  if (IsUnixAddress(address) || (has_scheme && absl::StrContains(address, ":"))) {
     return std::string(address);
   }
   return errors::NotFound(
       "No session factory registered for the given session options: target: '", target,
-      "', expected '', the engine of this process, or grpc://HOST:PORT, a server's");
+      "', expected '', the engine of this process, or grpc://HOST:PORT or unix:PATH, a server's");
 }
 
 }  // namespace
@@ -249,6 +251,7 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
   MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, transport->Connect(address));
   proto::CreateSessionRequest request;
   request.set_config(config);
+  request.set_version(kMessageVersion);
   proto::CreateSessionResponse response;
   const Status status =
       RequestMessage(channel.get(), "CreateSession", request, deadline, &response);

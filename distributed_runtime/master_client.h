@@ -37,8 +37,8 @@ class MasterClient {
   // Ends the session. Idempotent.
   virtual void Close() = 0;
 
-  // Begins a session of the master at `target` ("grpc://localhost:2222"). INVALID_ARGUMENT for
-  // another target; UNAVAILABLE if the master, or a task of its cluster, does not answer before
+  // Begins a session of the master at `target` ("grpc://localhost:2222", "unix:/a/path"). NOT_FOUND
+  // for another target; UNAVAILABLE if the master, or a task of its cluster, does not answer before
   // `deadline`.
   static StatusOr<std::unique_ptr<MasterClient>> Connect(absl::string_view target,
                                                          const std::string& config,

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
 #include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/rpc.h"
 
 namespace millstream {
@@ -45,6 +46,7 @@ StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<W
 MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms)
     : worker_(std::move(worker)), handle_(handle), timeout_ms_(timeout_ms) {
   const size_t num_tasks = worker_->peers()->tasks().size();
+  uses_.resize(num_tasks);
   senders_.resize(num_tasks);
   knows_devices_.resize(num_tasks);
   ended_.resize(num_tasks);
@@ -54,22 +56,28 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
 Status MasterSession::Begin(uint64_t incarnation, const std::string& config, absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config, worker_->task()));
   devices_ = here_->devices();
+  MS_ASSIGN_OR_RETURN(const DeviceFilters filters, DeviceFilters::Of(config));
   proto::CreateWorkerSessionRequest request;
   request.set_session(handle_);
   request.set_config(config);
   request.set_master(worker_->task());
   request.set_incarnation(incarnation);
+  request.set_version(kMessageVersion);
   std::vector<TaskRequest> requests;
-  for (const ClusterTask& task : worker_->peers()->tasks()) {
+  for (size_t t = 0; t < uses_.size(); ++t) {
+    const ClusterTask& task = worker_->peers()->tasks()[t];
     if (IsHere(task)) continue;
+    MS_ASSIGN_OR_RETURN(const bool is_used, filters.FitsTask(task.name));
+    if (!is_used) continue;
+    uses_[t] = true;
     MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, worker_->peers()->ChannelTo(task.name));
     requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
   }
-  const auto take = [this](size_t i, PayloadReader* response) -> Status {
+  const auto take = [&](size_t i, PayloadReader* response) -> Status {
     proto::CreateWorkerSessionResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
     MS_ASSIGN_OR_RETURN(const DeviceSet devices, DecodeDevices(message.devices()));
-    devices_.Append(devices);
+    devices_.Append(filters.Select(devices));
     return absl::OkStatus();
   };
   const Status status = RequestAll("CreateWorkerSession", std::move(requests), deadline, take);
@@ -206,8 +214,9 @@ void MasterSession::Close() {
   proto::SessionRequest request;
   request.set_session(handle_);
   std::vector<TaskRequest> requests;
-  for (const ClusterTask& task : worker_->peers()->tasks()) {
-    if (IsHere(task)) continue;
+  for (size_t t = 0; t < uses_.size(); ++t) {
+    if (!uses_[t]) continue;
+    const ClusterTask& task = worker_->peers()->tasks()[t];
     StatusOr<std::shared_ptr<Channel>> channel = worker_->peers()->ChannelTo(task.name);
     if (channel.ok()) requests.push_back({task.name, *channel, EncodeMessage(request)});
   }

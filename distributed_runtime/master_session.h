@@ -28,9 +28,10 @@ namespace millstream {
 // part of it. In each run, every such task gets one message. Thread-safe.
 class MasterSession {
  public:
-  // Begins a session in all tasks. `worker` is that of this task, `incarnation` a number of its
-  // master that grows when the task is started again; `config` is a ConfigProto.
-  // UNAVAILABLE, with the tasks, if some do not answer before `deadline`.
+  // Begins a session in all tasks that its device_filters do not leave out. `worker` is that of
+  // this task, `incarnation` a number of its master that grows when the task is started again;
+  // `config` is a ConfigProto. UNAVAILABLE, with the tasks, if some do not answer before
+  // `deadline`.
   static StatusOr<std::shared_ptr<MasterSession>> Create(std::shared_ptr<Worker> worker,
                                                          uint64_t incarnation,
                                                          const std::string& config,
@@ -38,6 +39,8 @@ class MasterSession {
   ~MasterSession() { Close(); }
 
   uint64_t handle() const { return handle_; }
+  // Whether the session was begun in a task (a number of Peers::tasks) other than this one.
+  bool Uses(size_t task) const { return uses_[task]; }
   const DeviceSet& devices() const { return devices_; }
   // Extends the graph, and prepares a step. Errors are those of Session::MakeCallable.
   StatusOr<std::shared_ptr<const MasterStep>> Prepare(const proto::GraphChunk& chunk,
@@ -67,6 +70,7 @@ class MasterSession {
   const int64_t timeout_ms_;  // of steps that have none; 0: none
   std::shared_ptr<WorkerSession> here_;
   DeviceSet devices_;
+  std::vector<bool> uses_;  // by task
   Cancellation closing_;
   std::atomic<uint64_t> next_run_{1};
   absl::Mutex mutex_;

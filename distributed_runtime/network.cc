@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/network_table.h"
@@ -58,6 +59,7 @@ class NetworkServer final : public TransportServer {
       return absl::UnavailableError(absl::StrCat("the address ", address, " cannot be used"));
     }
     address_ = absl::StrCat(address.substr(0, address.rfind(':') + 1), port);
+    if (absl::StartsWith(address, "unix:")) address_ = address;
     return absl::OkStatus();
   }
 

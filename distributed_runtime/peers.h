@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "distributed_runtime/transport.h"
@@ -18,8 +19,10 @@ namespace millstream {
 
 struct ClusterTask {
   std::string name;     // "/job:worker/replica:0/task:1", as device names begin
-  std::string address;  // "host:port"
+  std::string address;  // "host:port", or "unix:" and the path of a socket
 };
+
+inline bool IsUnixAddress(absl::string_view address) { return absl::StartsWith(address, "unix:"); }
 
 // Thread-safe.
 class Peers {

@@ -50,6 +50,13 @@ class Responses {
 
 }  // namespace
 
+Status CheckMessageVersion(int version, absl::string_view task) {
+  if (version == kMessageVersion) return absl::OkStatus();
+  return errors::FailedPrecondition("the task ", task, " has messages of version ", kMessageVersion,
+                                    ", and who asks for a session has version ", version,
+                                    "; all need the same version of Millstream");
+}
+
 void Reply::Give(Payload message) const {
   Payload response = EncodeMessage(proto::StatusMessage());
   for (const Slice& slice : message.slices()) response.Append(slice);

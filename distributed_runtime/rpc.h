@@ -18,6 +18,12 @@
 
 namespace millstream {
 
+// Of the messages between clients, masters and workers. A session of others is refused.
+constexpr int kMessageVersion = 1;
+
+// FAILED_PRECONDITION if a request for a session has another version. `task` is who was asked.
+Status CheckMessageVersion(int version, absl::string_view task);
+
 // Sends the response to one request, once.
 class Reply {
  public:

@@ -1,13 +1,16 @@
 #include "distributed_runtime/server.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/session/session.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "framework/message.h"
+#include "framework/plugin/host_interfaces.h"
 #include "millstream/framework/protos/cluster.pb.h"
 #include "millstream/framework/protos/tensorflow_server.pb.h"
 
@@ -40,10 +43,19 @@ class Services final : public RequestHandler {
     if (worker == nullptr) return reply.Give(absl::UnavailableError("the task does not run"));
     const PayloadReader reader(std::move(request));
     if (worker->Handle(method, reader, reply) || master->Handle(method, reader, reply)) return;
-    reply.Give(errors::Unimplemented("a task has no method ", method));
+    const Status refused = errors::Unimplemented("a task has no method ", absl::CHexEscape(method));
+    // Once: who sends such requests may send many.
+    if (!has_refused_.exchange(true)) {
+      HostLog(MS_LOG_WARNING, absl::StrCat(worker->task(),
+                                           " got a request of another program, or "
+                                           "of another version: ",
+                                           refused.message()));
+    }
+    reply.Give(refused);
   }
 
  private:
+  std::atomic<bool> has_refused_{false};
   absl::Mutex mutex_;
   std::shared_ptr<Worker> worker_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Master> master_ ABSL_GUARDED_BY(mutex_);
@@ -93,7 +105,8 @@ StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def, T
   const auto services = std::make_shared<Services>();
   MS_ASSIGN_OR_RETURN(server->listening_, transport->Serve(own->address, services));
   own->address = server->listening_->address();  // with the port that it got
-  server->target_ = absl::StrCat("grpc://", own->address);
+  server->target_ =
+      IsUnixAddress(own->address) ? own->address : absl::StrCat("grpc://", own->address);
   const auto peers = std::make_shared<Peers>(std::move(tasks), transport);
   const auto worker = std::make_shared<Worker>(name, std::move(config), peers);
   server->worker_ = worker;

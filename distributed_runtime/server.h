@@ -32,7 +32,7 @@ class Server {
                                                   Heartbeats heartbeats = Heartbeats::kRegular);
   ~Server() { Stop(); }
 
-  // "grpc://localhost:2222"
+  // "grpc://localhost:2222", or "unix:/a/path"
   const std::string& target() const { return target_; }
   // Waits until Stop is called.
   void Join() ABSL_LOCKS_EXCLUDED(mutex_);

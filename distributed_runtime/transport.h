@@ -30,7 +30,7 @@ class RequestHandler {
 class TransportServer {
  public:
   virtual ~TransportServer() = default;
-  // "localhost:2222", with the port that it has.
+  // "localhost:2222", with the port that it has; or "unix:/a/path".
   virtual const std::string& address() const = 0;
 };
 
@@ -57,8 +57,8 @@ class Channel {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Begins to receive requests at "HOST:PORT"; port 0 is any free port. UNAVAILABLE if the port is
-  // in use. The server keeps the handler.
+  // Begins to receive requests at "HOST:PORT", where port 0 is any free port, or at a socket in a
+  // file, "unix:PATH". UNAVAILABLE if the port is in use. The server keeps the handler.
   virtual StatusOr<std::unique_ptr<TransportServer>> Serve(
       const std::string& address, std::shared_ptr<RequestHandler> handler) = 0;
   // A channel to the address, where nobody needs to listen as yet.

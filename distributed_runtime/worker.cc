@@ -132,6 +132,7 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
 void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   proto::CreateWorkerSessionRequest message;
   Status status = DecodeMessage(request, &message);
+  if (status.ok()) status = CheckMessageVersion(message.version(), task_);
   if (!status.ok()) return reply.Give(status);
   const StatusOr<std::shared_ptr<WorkerSession>> session =
       CreateSession(message.session(), message.config(), message.master());

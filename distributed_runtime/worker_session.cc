@@ -60,7 +60,7 @@ Status WorkerSession::SetCluster(const DeviceSet& all) {
   if (has_cluster_) return absl::OkStatus();
   for (const DeviceDescription& own : Describe(devices_)) {
     const int found = all.Find(own.name);
-    if (found < 0 || all[found].incarnation != own.incarnation) {
+    if (found >= 0 && all[found].incarnation != own.incarnation) {
       return absl::AbortedError(absl::StrCat("the device ", own.name, " was made again"));
     }
   }

@@ -54,8 +54,8 @@ class WorkerSession {
 
   // The devices of this task.
   DeviceSet devices() const { return Describe(devices_); }
-  // Sets the devices of all tasks. Later calls have no effect. ABORTED if a device of this task is
-  // not the present one.
+  // Sets the devices of all tasks that the session uses. Later calls have no effect. ABORTED if a
+  // device of this task is not the present one.
   Status SetCluster(const DeviceSet& all) ABSL_LOCKS_EXCLUDED(mutex_);
   // Adds a chunk to the graph.
   Status Extend(const proto::GraphChunk& chunk) ABSL_LOCKS_EXCLUDED(mutex_);
