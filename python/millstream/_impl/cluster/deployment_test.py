@@ -106,7 +106,9 @@ _PROGRAM = """
 import os, signal, sys
 import millstream as tf
 task = tf.cluster.from_environment()
-print(task.job_name, task.task_index, task.cluster.num_tasks("worker"), *sys.argv[1:], flush=True)
+told = (task.job_name, task.task_index, task.cluster.num_tasks("worker"), *sys.argv[1:])
+# Tasks share the output: a line is one write.
+os.write(1, (" ".join(map(str, told)) + "\\n").encode())
 if task.is_ps:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     open("fifo", "w").close()
