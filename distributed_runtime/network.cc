@@ -56,7 +56,8 @@ class NetworkServer final : public TransportServer {
     int32_t port = 0;
     server_ = table_.serve(address.c_str(), &Handle, this, &port);
     if (server_ == nullptr) {
-      return absl::UnavailableError(absl::StrCat("the address ", address, " cannot be used"));
+      return absl::UnavailableError(
+          absl::StrCat("the address ", address, " is in use, or cannot be used"));
     }
     address_ = absl::StrCat(address.substr(0, address.rfind(':') + 1), port);
     if (absl::StartsWith(address, "unix:")) address_ = address;

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 import millstream as tf
-
-_ADDRESSES = iter(range(1, 1000))
+from millstream._impl.cluster.local_cluster import free_addresses
 
 
 def _servers(count: int) -> list[Any]:
-    """The tasks of a new cluster, whose names of hosts nobody looks up."""
-    hosts = [f"inprocess:{next(_ADDRESSES)}" for _ in range(count)]
-    cluster = tf.train.ClusterSpec({"worker": hosts})
+    """The tasks of a new cluster."""
+    cluster = tf.train.ClusterSpec({"worker": free_addresses(count)})
     return [tf.train.Server(cluster, "worker", i) for i in range(count)]
 
 
@@ -111,12 +109,12 @@ def test_wrong_targets_and_tasks_are_refused() -> None:
         with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
             tf.Session(target, graph=tf.Graph())
     with pytest.raises(tf.errors.InvalidArgumentError, match="not defined in job"):
-        tf.train.Server({"worker": ["inprocess:0"]}, "worker", 3)
+        tf.train.Server({"worker": ["localhost:0"]}, "worker", 3)
     with pytest.raises(ValueError, match="job_name"):
-        tf.train.Server({"a": ["inprocess:0"], "b": ["inprocess:0"]})
+        tf.train.Server({"a": ["localhost:0"], "b": ["localhost:0"]})
     with pytest.raises(ValueError, match="protocol"):
-        tf.train.Server({"a": ["inprocess:0"]}, protocol="carrier pigeon")
-    server = tf.train.Server({"a": ["inprocess:0"]})
+        tf.train.Server({"a": ["localhost:0"]}, protocol="carrier pigeon")
+    server = tf.train.Server({"a": ["localhost:0"]})
     assert (server.server_def.job_name, server.server_def.task_index) == ("a", 0)
     taken = server.target.removeprefix("grpc://")
     with pytest.raises(tf.errors.UnavailableError, match="in use"):
