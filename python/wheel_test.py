@@ -180,8 +180,8 @@ def test_metadata_asks_for_numpy_and_offers_more(installed: pathlib.Path) -> Non
     assert metadata["Requires-Python"] == ">=3.11"
     check = f'millstream-plugin-check=={metadata["Version"]}; extra == "plugin-check"'
     cluster = f'millstream-cluster=={metadata["Version"]}; extra == "cluster"'
-    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24", check, cluster]
-    assert metadata.get_all("Provides-Extra") == ["plugin-check", "cluster"]
+    assert metadata.get_all("Requires-Dist") == ["numpy>=1.24", cluster, check]
+    assert metadata.get_all("Provides-Extra") == ["cluster", "plugin-check"]
     assert str(metadata.get_payload()).lstrip().startswith("# Millstream")
     tag = email.message_from_string(read_distribution(installed, "WHEEL"))["Tag"]
     assert tag == "cp311-abi3-manylinux_2_34_x86_64"
