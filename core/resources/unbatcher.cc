@@ -1,7 +1,5 @@
 #include "core/resources/unbatcher.h"
 
-#include <algorithm>
-
 #include "core/resources/alarms.h"
 
 namespace millstream {
@@ -38,9 +36,9 @@ Status Unbatcher::Give(int64_t id, Tensor tensor, absl::Duration limit) {
 }
 
 bool Unbatcher::TryTake(Ticket ticket, const Ids& ids, std::vector<Tensor>* tensors) {
-  const bool is_complete =
-      std::all_of(ids.begin(), ids.end(), [this](int64_t id) { return given_.contains(id); });
-  if (!is_complete) return false;
+  for (const int64_t id : ids) {
+    if (!given_.contains(id)) return false;
+  }
   for (const int64_t id : ids) {
     const auto given = given_.find(id);
     Alarms::Global()->Forget(given->second.alarm);
