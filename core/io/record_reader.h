@@ -30,8 +30,7 @@ class RecordReader {
   // checksum is wrong, if the file ends within a record, or if it is not compressed as expected.
   // Memory is allocated for bytes that the file has, after decompression, and for no others.
   StatusOr<std::optional<std::string>> Next();
-  // The first byte of the next record, after decompression.
-  // The byte at which the next record begins.
+  // The byte at which the next record begins, after decompression.
   uint64_t offset() const { return offset_; }
 
  private:
