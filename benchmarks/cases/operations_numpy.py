@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from typing import Any
@@ -91,7 +92,7 @@ def _each(run: timing.Run, check: bool) -> None:
         if check:
             run.curves[name] = operations.summary(function(*given))
         else:
-            operations.record(run, name, lambda run=function, given=given: run(*given))
+            operations.record(run, name, functools.partial(function, *given))
 
 
 def times(run: timing.Run) -> None:

@@ -15,31 +15,50 @@ def calls_of_images() -> Calls:
 
 def _files() -> Calls:
     jpeg = {
-        "channels": 1, "ratio": 2, "fancy_upscaling": False, "try_recover_truncated": True,
-        "acceptable_fraction": 0.5, "dct_method": "INTEGER_FAST",
+        "channels": 1,
+        "ratio": 2,
+        "fancy_upscaling": False,
+        "try_recover_truncated": True,
+        "acceptable_fraction": 0.5,
+        "dct_method": "INTEGER_FAST",
     }
     return {
         tf.image.decode_bmp: lambda: {"contents": b"BM", "channels": 3},
         tf.image.decode_png: lambda: {"contents": b"", "channels": 3, "dtype": tf.uint16},
         tf.image.decode_jpeg: lambda: {"contents": b"", **jpeg},
         tf.image.decode_and_crop_jpeg: lambda: {
-            "contents": b"", "crop_window": [0, 0, 1, 1], **jpeg,
+            "contents": b"",
+            "crop_window": [0, 0, 1, 1],
+            **jpeg,
         },
         tf.image.decode_gif: lambda: {"contents": b""},
         tf.image.decode_image: lambda: {
-            "contents": b"", "channels": 3, "dtype": tf.float32, "expand_animations": False,
+            "contents": b"",
+            "channels": 3,
+            "dtype": tf.float32,
+            "expand_animations": False,
         },
         tf.image.extract_jpeg_shape: lambda: {"contents": b"", "output_type": tf.int64},
         tf.image.encode_png: lambda: {"image": tf.zeros([2, 2, 3], tf.uint8), "compression": 1},
         tf.image.encode_jpeg: lambda: {
-            "image": tf.zeros([2, 2, 3], tf.uint8), "format": "rgb", "quality": 90,
-            "progressive": True, "optimize_size": True, "chroma_downsampling": False,
-            "density_unit": "cm", "x_density": 1, "y_density": 2, "xmp_metadata": "x",
+            "image": tf.zeros([2, 2, 3], tf.uint8),
+            "format": "rgb",
+            "quality": 90,
+            "progressive": True,
+            "optimize_size": True,
+            "chroma_downsampling": False,
+            "density_unit": "cm",
+            "x_density": 1,
+            "y_density": 2,
+            "xmp_metadata": "x",
         },
         tf.image.is_jpeg: lambda: {"contents": b"BM"},
         tf.image.adjust_jpeg_quality: lambda: {"image": _image(), "jpeg_quality": 90},
         tf.image.random_jpeg_quality: lambda: {
-            "image": _image(), "min_jpeg_quality": 10, "max_jpeg_quality": 90, "seed": 1,
+            "image": _image(),
+            "min_jpeg_quality": 10,
+            "max_jpeg_quality": 90,
+            "seed": 1,
         },
     }
 

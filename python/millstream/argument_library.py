@@ -199,6 +199,8 @@ def _characters() -> dict[str, Any]:
     return {
         "input": ["a"], "input_encoding": "UTF-8", "errors": "ignore", "replacement_char": 63,
     }  # fmt: skip
+
+
 def _levels(values: Any) -> Any:
     return tf.bitcast(tf.constant(values, tf.uint8), tf.quint8)
 

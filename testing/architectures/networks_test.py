@@ -19,7 +19,7 @@ from testing.architectures.expected import PAGE, summary
 
 # A float32 network of 50 to 100 layers, summed in another order: the relative error of a sum of n
 # terms of one size grows as n * 2^-24 at most and as its root in practice; layers add up.
-_TOLERANCE = {"rtol": 2e-3, "atol": 1e-6}
+_TOLERANCE: dict[str, Any] = {"rtol": 2e-3, "atol": 1e-6}
 
 
 @functools.cache

@@ -28,7 +28,6 @@ keras: use tf.layers, tf.losses, tf.metrics and the optimizers of tf.train
 lite: graphs are run by tf.Session; there is no other runtime
 load_file_system_library: files are those of the operating system
 profiler: use tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and tf.timeline
-py_function: its function works with eager tensors; use tf.py_func or tf.numpy_function
 pywrap_tensorflow: it is no public module; use tf.train.NewCheckpointReader for checkpoints
 saved_model.experimental: models of objects need eager execution; use tf.saved_model.Builder
 saved_model.load_v2: models of objects need eager execution; use tf.saved_model.load

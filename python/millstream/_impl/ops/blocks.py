@@ -73,7 +73,7 @@ def space_to_batch(
 def batch_to_space(
     input: Any,  # noqa: A002
     crops: Any,
-    block_size: Any,
+    block_size: Any = None,
     name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:

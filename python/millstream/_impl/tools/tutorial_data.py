@@ -114,7 +114,8 @@ class DataSet:
         self._epochs_completed = self._position = 0
         if fake_data:
             self._num_examples = 10000
-            self._images = self._labels = None
+            self._images: Any = None
+            self._labels: Any = None
             return
         if len(images) != len(labels):
             raise ValueError(f"images: there are {len(images)}, but {len(labels)} labels")
