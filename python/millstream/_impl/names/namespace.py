@@ -36,9 +36,8 @@ class MissingNameError(AttributeError):
         self._missing = missing
 
     def __str__(self) -> str:
-        # lazy: only an error needs 2,500 names
-        from millstream._impl.base import absent_names
-        from millstream._impl.names import api_names
+        from millstream._impl.base import absent_names  # lazy: only an error needs the reasons
+        from millstream._impl.names import api_names  # lazy: only an error needs 2,500 names
 
         path = self._module_name.partition(".")[2]
         if self._missing in api_names.names_of(path):
