@@ -282,7 +282,12 @@ MILLSTREAM_OP("QuantizedConcat")
     .Shape(QuantizedConcatShape)
     .Doc(R"(Joins quantized tensors along the dimension concat_dim.
 
-input_mins and input_maxes are the ends of their ranges. The range of the output has all of them.)");
+input_mins and input_maxes are the ends of their ranges. The range of the output has all of them.)")
+    .Example(R"(
+>>> x = tf.bitcast(tf.constant([0, 255], tf.uint8), tf.quint8)
+>>> joined, low, high = tf.quantized_concat(0, [x, x], [0.0, 0.0], [1.0, 3.0])
+>>> tf.bitcast(joined, tf.uint8).eval().tolist()
+[0, 85, 0, 255])");
 
 MILLSTREAM_OP("ConcatV2")
     .Input("values: N * T")

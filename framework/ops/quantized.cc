@@ -253,7 +253,12 @@ MILLSTREAM_OP("QuantizedConv2D")
     .Shape(ConvolutionOutputShape)
     .Doc(R"(Slides a quantized filter over quantized images and sums the products, as Conv2D.
 
-Levels of the output are sums of products of levels, less the levels of zero.)");
+Levels of the output are sums of products of levels, less the levels of zero.)")
+    .Example(R"(
+>>> x = tf.bitcast(tf.constant([[[[3], [7]]]], tf.uint8), tf.quint8)
+>>> y, low, high = tf.nn.quantized_conv2d(x, x[:, :, :1], 0.0, 255.0, 0.0, 255.0, [1, 1, 1, 1], "VALID")
+>>> tf.bitcast(y, tf.int32).eval().ravel().tolist()
+[9, 21])");
 
 void ReluOutputs(OpSpec* spec) {
   (*spec)
@@ -281,7 +286,12 @@ MILLSTREAM_OP("QuantizedReluX")
     .Input("features: Tinput")
     .Input("max_value: float")
     .With(ReluOutputs)
-    .Doc(R"(Gives each level, between those of zero and max_value. The range stays the same.)");
+    .Doc(R"(Gives each level, between those of zero and max_value. The range stays the same.)")
+    .Example(R"(
+>>> x = tf.bitcast(tf.constant([10, 20, 30], tf.uint8), tf.quint8)
+>>> y, low, high = tf.nn.quantized_relu_x(x, 25.0, 0.0, 255.0)
+>>> tf.bitcast(y, tf.uint8).eval().tolist()
+[10, 20, 25])");
 
 void PoolArguments(OpSpec* spec) {
   (*spec)
@@ -301,13 +311,23 @@ MILLSTREAM_OP("QuantizedAvgPool")
     .With(PoolArguments)
     .Doc(R"(Gives the average level of each window of quantized images, as AvgPool.
 
-Averages are rounded toward zero. The range stays the same.)");
+Averages are rounded toward zero. The range stays the same.)")
+    .Example(R"(
+>>> x = tf.bitcast(tf.constant([[[[3], [7]]]], tf.uint8), tf.quint8)
+>>> y, low, high = tf.nn.quantized_avg_pool(x, 0.0, 255.0, [1, 1, 2, 1], [1, 1, 1, 1], "VALID")
+>>> tf.bitcast(y, tf.uint8).eval().ravel().tolist()
+[5])");
 
 MILLSTREAM_OP("QuantizedMaxPool")
     .With(PoolArguments)
     .Doc(R"(Gives the largest level of each window of quantized images, as MaxPool.
 
-The range stays the same.)");
+The range stays the same.)")
+    .Example(R"(
+>>> x = tf.bitcast(tf.constant([[[[3], [7]]]], tf.uint8), tf.quint8)
+>>> y, low, high = tf.nn.quantized_max_pool(x, 0.0, 255.0, [1, 1, 2, 1], [1, 1, 1, 1], "VALID")
+>>> tf.bitcast(y, tf.uint8).eval().ravel().tolist()
+[7])");
 
 MILLSTREAM_OP("QuantizedBatchNormWithGlobalNormalization")
     .Input("t: Tinput")

@@ -222,7 +222,7 @@ def _instance_norm(case: Case) -> Outcome:
     low, high = _F(case.attr("given_y_min")), _F(case.attr("given_y_max"))
     refuse_unless(not given or low < high, "given_y_min")
     refuse_unless(x.ndim == 4, "x")
-    numbers = np.float64(Levels("quint8", *_ends(case, 1, 2)).numbers(x))
+    numbers = np.asarray(Levels("quint8", *_ends(case, 1, 2)).numbers(x), np.float64)
     y = numbers
     if x.size:
         centered = numbers - numbers.mean(axis=(1, 2), keepdims=True)

@@ -57,7 +57,8 @@ class Levels:
         if self.is_point:
             return np.full(np.shape(levels), self.low)
         with np.errstate(all="ignore"):
-            return _F(self.rounded_low + (np.float64(levels) - self.least) * self.step)
+            wide = np.asarray(levels, np.float64)
+            return np.asarray(self.rounded_low + (wide - self.least) * self.step).astype(_F)
 
     def places(self, numbers: Any) -> Any:
         """The levels of numbers, which may be outside of the type; float64."""

@@ -9,7 +9,6 @@ from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import DTYPE, FLAG, INTEGER, TENSOR, takes
 from millstream._impl.graph.operation import Tensor
 
-quantize = public("quantize", "quantization.quantize")(gen_ops.quantize_v2)
 dequantize = public("dequantize", "quantization.dequantize")(gen_ops.dequantize)
 quantized_concat = public("quantized_concat", "quantization.quantized_concat")(
     gen_ops.quantized_concat
@@ -38,6 +37,49 @@ quantized_avg_pool = public("nn.quantized_avg_pool")(gen_ops.quantized_avg_pool)
 quantized_max_pool = public("nn.quantized_max_pool")(gen_ops.quantized_max_pool)
 quantized_conv2d = public("nn.quantized_conv2d")(gen_ops.quantized_conv2d)
 quantized_relu_x = public("nn.quantized_relu_x")(gen_ops.quantized_relu_x)
+
+
+@public("quantize", "quantization.quantize")
+@takes(input=TENSOR, min_range=TENSOR, max_range=TENSOR, T=DTYPE)
+def quantize(
+    input: Any,  # noqa: A002
+    min_range: Any,
+    max_range: Any,
+    T: Any,  # noqa: N803
+    mode: str = "MIN_COMBINED",
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    name: str | None = None,
+) -> Any:
+    """Quantize numbers: the levels of a type that are nearest to them.
+
+    Parameters
+    ----------
+    input
+        The numbers, float32.
+    min_range, max_range
+        Ends of the range that levels stand for, scalars. It is widened to include zero and not to
+        be tiny.
+    T
+        The quantized type.
+    mode
+        How levels are spread: ``"MIN_COMBINED"``, ``"MIN_FIRST"`` or ``"SCALED"``.
+    round_mode
+        ``"HALF_AWAY_FROM_ZERO"`` or, for ``"SCALED"``, ``"HALF_TO_EVEN"``.
+    name
+        Name of the operation.
+
+    Returns
+    -------
+    tuple
+        The levels and the ends of their range.
+
+    Examples
+    --------
+    >>> levels, low, high = tf.quantize([0.0, 1.0], 0.0, 1.0, tf.quint8)
+    >>> tf.bitcast(levels, tf.uint8).eval().tolist()
+    [0, 255]
+    """
+    return gen_ops.quantize_v2(input, min_range, max_range, T, mode, round_mode, name)
 
 
 @public("quantize_v2")
@@ -79,7 +121,7 @@ def quantize_v2(
     >>> tf.bitcast(levels, tf.uint8).eval().tolist()
     [0, 255]
     """
-    return gen_ops.quantize_v2(input, min_range, max_range, T, mode, round_mode, name)
+    return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 @public("quantization.quantize_and_dequantize")
