@@ -165,7 +165,7 @@ TEST_F(ClusterTest, ASessionLeavesOutDevicesThatItsFiltersLeaveOut) {
   EXPECT_EQ(session->ListDevices().size(), 1);
   EXPECT_EQ(Elements<float>(Value(here))[0], -2);
   ExpectError(Error(there), absl::StatusCode::kInvalidArgument, {"task:1"});
-  config.add_device_filters("/nothing");
+  config.add_device_filters("/job:worker/task:first");
   EXPECT_EQ(TryOpen(0, config).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
