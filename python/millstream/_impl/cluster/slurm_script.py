@@ -12,19 +12,27 @@ from millstream._impl.base.public import public
 from millstream._impl.cluster import environment
 from millstream._impl.graph.arguments import INTEGER, LIST, TEXT, or_none, takes
 
-# Each task runs this, with the program behind it. Parameter servers are told to end when the file
-# is there that the chief leaves behind: Slurm waits for all tasks of a step.
+# Each task runs this, with the program behind it. The chief leaves a file behind. When it is there,
+# the other tasks are told to end, workers after a minute: Slurm waits for all tasks of a step.
 _TASK = """\
 task='
-if [ "$SLURM_PROCID" -lt "$MILLSTREAM_CLUSTER_PS" ]; then
-  "$@" &
-  while kill -0 $! 2>/dev/null && [ ! -e "$MILLSTREAM_DONE" ]; do sleep 1; done
-  kill -TERM $! 2>/dev/null
-  wait $!
-else
+if [ "$SLURM_PROCID" -eq "$MILLSTREAM_CLUSTER_PS" ]; then
   "$@" || exit
-  [ "$SLURM_PROCID" -ne "$MILLSTREAM_CLUSTER_PS" ] || touch "$MILLSTREAM_DONE"
-fi'"""
+  touch "$MILLSTREAM_DONE"
+  exit
+fi
+"$@" &
+left=60
+[ "$SLURM_PROCID" -gt "$MILLSTREAM_CLUSTER_PS" ] || left=0
+while kill -0 $! 2>/dev/null; do
+  if [ -e "$MILLSTREAM_DONE" ] && [ $((left--)) -le 0 ]; then
+    kill -TERM $!
+    wait $!
+    exit 0
+  fi
+  sleep 1
+done
+wait $!'"""
 
 
 @public("cluster.slurm.script")
@@ -47,7 +55,7 @@ def script(
     """A script for ``sbatch`` that runs a program as all tasks of a cluster.
 
     When the chief, the first worker, has ended, parameter servers are told to end by SIGTERM
-    (`Task.serve`). A task that fails ends the job.
+    (`Task.serve`), and other workers after a minute. A task that fails ends the job.
 
     Parameters
     ----------
