@@ -21,10 +21,14 @@ PINS = pathlib.Path("tools/requirements/kubernetes.txt")
 # Reads a list of pairs of a model's name and an object, and writes what the models make of them.
 CHECK = """
 import json, sys
-from kubernetes import client
-api = client.ApiClient()
+import kubeflow.training, kubernetes.client
+class Response:
+    def __init__(self, value):
+        self.data = json.dumps(value)
 def passed(model, value):
-    made = api.deserialize(json.dumps(value), model, "application/json")
+    package = kubeflow.training if model.startswith("Kubeflow") else kubernetes.client
+    api = package.ApiClient()
+    made = api.deserialize(Response(value), model)
     return api.sanitize_for_serialization(made)
 json.dump([passed(*pair) for pair in json.load(sys.stdin)], sys.stdout)
 """
@@ -53,12 +57,13 @@ def test_an_indexed_job_is_valid(credentials: str | None) -> None:
     assert _pass(("V1Service", service), ("V1Job", job)) == [service, job]
 
 
-def test_the_pods_of_a_tf_job_are_valid() -> None:
+def test_a_tf_job_and_its_pods_are_valid() -> None:
     job = tf.cluster.kubernetes.tf_job(
         "train", "example.org/train:1", ["python3", "train.py"], "train-tls", ps=2, workers=3
     )
     pods = [spec["template"] for spec in job["spec"]["tfReplicaSpecs"].values()]
     assert _pass(*(("V1PodTemplateSpec", pod) for pod in pods)) == pods
+    assert _pass(("KubeflowOrgV1TFJob", job)) == [job]
 
 
 def test_a_field_that_is_not_there_is_found() -> None:
