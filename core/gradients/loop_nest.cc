@@ -87,7 +87,9 @@ void LoopNest::FindVariables(absl::Span<const Node* const> nodes) {
     if (!IsMergeOfLoop(*node)) continue;
     const Node* const enter = node->input(0).node;
     std::vector<LoopVariable>& variables = loops_[LoopOf(node)].variables;
-    by_part[enter] = by_part[node] = {LoopOf(node), variables.size()};
+    const std::pair<int, size_t> place = {LoopOf(node), variables.size()};
+    by_part[enter] = place;
+    by_part[node] = place;
     variables.push_back(LoopVariable{enter, node, nullptr, node->input(1).node, {}});
   }
   for (const Node* const node : nodes) {
@@ -102,12 +104,13 @@ void LoopNest::FindVariables(absl::Span<const Node* const> nodes) {
                            *node);
       continue;
     }
-    LoopVariable& variable = loops_[found->second.first].variables[found->second.second];
+    const std::pair<int, size_t> place = found->second;
+    LoopVariable& variable = loops_[place.first].variables[place.second];
     if (is_exit) {
       variable.exits.push_back(node);
     } else {
       variable.decision = node;
-      by_part[node] = found->second;
+      by_part[node] = place;
     }
   }
   for (Loop& loop : loops_) {

@@ -127,12 +127,13 @@ bool FormFinder::AddBranch(const StepItem& item) {
   if (KindOf(*item.node) != ControlFlowKind::kSwitch) return false;
   auto variable = variable_of_.find(item.inputs[0]);
   if (variable == variable_of_.end() || item.inputs[1] != form_.condition->output(0)) return false;
-  const Node*& branch = form_.variables[variable->second].branch;
+  const int number = variable->second;
+  const Node*& branch = form_.variables[number].branch;
   if (branch != nullptr) return false;
   branch = item.node;
   roles_[item.node->output(0)] = Role::kLeft;
   roles_[item.node->output(1)] = Role::kTaken;
-  variable_of_[item.node->output(0)] = variable->second;
+  variable_of_[item.node->output(0)] = number;
   return true;
 }
 

@@ -343,3 +343,12 @@ def test_a_gradient_goes_from_variable_to_variable() -> None:
         last = tf.while_loop(lambda i, *_: i < count - 1, body, [0, *start])[-1]
         slope = tf.gradients(last, x)[0]
         assert sess.run([last, slope], {x: 3.0}) == [3.0, 1.0]
+
+
+def test_gradients_of_many_variables(sess: Any) -> None:
+    xs = [tf.constant(float(i)) for i in range(100)]
+    ys = tf.while_loop(lambda i, *_: i < 2, lambda i, *v: (i + 1, *(2.0 * a for a in v)), [0, *xs])
+    first = tf.gradients([y * y for y in ys[1:]], xs)
+    second = [tf.gradients(gradient, x)[0] for gradient, x in list(zip(first, xs, strict=True))[:3]]
+    assert sess.run(first) == [32.0 * i for i in range(100)]
+    assert sess.run(second) == [32.0] * 3
