@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
@@ -19,30 +20,29 @@ namespace {
 // After so many rejections in a row a number is taken as it is.
 constexpr int kMostRejections = 1000;
 
-// Numbers of one batch. `Number` is what T is computed with.
-template <typename T>
+struct Parameters {
+  double mean;
+  double deviation;
+  double low;
+  double high;
+};
+
+// Numbers of one batch, float or double.
+template <typename Number>
 class Batch {
  public:
-  using Number = ComputeTypeOf<T>;
-  struct Parameters {
-    Number mean;
-    Number deviation;
-    Number low;
-    Number high;
-  };
-
   // Draws `count` numbers. Moves `position` behind the words that were used up.
-  void Draw(const Parameters& given, int64_t count, PhiloxPosition* position, T* output) {
+  void Draw(const Parameters& given, int64_t count, PhiloxPosition* position, Number* output) {
     position_ = position;
     output_ = output;
     left_ = count;
-    mean_ = given.mean;
-    deviation_ = given.deviation;
-    Number low = given.low;
-    Number high = given.high;
+    mean_ = static_cast<Number>(given.mean);
+    deviation_ = static_cast<Number>(given.deviation);
+    auto low = static_cast<Number>(given.low);
+    auto high = static_cast<Number>(given.high);
     // Without this, each number would be rejected as often as possible.
     if (!std::isfinite(mean_)) {
-      std::fill_n(output, count, T(std::numeric_limits<Number>::quiet_NaN()));
+      std::fill_n(output, count, std::numeric_limits<Number>::quiet_NaN());
       return;
     }
     // The limit that is nearer to the mean comes first.
@@ -60,7 +60,7 @@ class Batch {
   }
 
  private:
-  static constexpr int kUniforms = 4 / kWordsPerUniform<T>;  // of a block
+  static constexpr int kUniforms = 4 / kWordsPerUniform<Number>;  // of a block
 
   PhiloxBlock NextBlock() {
     const PhiloxBlock block = PhiloxAt(*position_);
@@ -75,7 +75,7 @@ class Batch {
       return true;
     }
     rejections_ = 0;
-    *output_++ = T(number * deviation_ + mean_);
+    *output_++ = number * deviation_ + mean_;
     return --left_ > 0;
   }
 
@@ -83,9 +83,9 @@ class Batch {
   void FromNormal() {
     for (;;) {
       const PhiloxBlock block = NextBlock();
-      for (int word = 0; word < 4; word += 2 * kWordsPerUniform<T>) {
+      for (int word = 0; word < 4; word += 2 * kWordsPerUniform<Number>) {
         Number normal[2];
-        NormalPairFrom<T>(block.data() + word, normal);
+        NormalPairFrom<Number>(block.data() + word, normal);
         for (const Number number : normal) {
           if (!Judge(number, number >= low_ && number <= high_)) return;
         }
@@ -100,7 +100,7 @@ class Batch {
       const PhiloxBlock block = NextBlock();
       const PhiloxBlock chances = NextBlock();
       for (int i = 0; i < kUniforms; ++i) {
-        const int word = i * kWordsPerUniform<T>;
+        const int word = i * kWordsPerUniform<Number>;
         const Number z = UniformFrom<Number>(block.data() + word) * (high_ - low_) + low_;
         const Number chance = UniformFrom<Number>(chances.data() + word);
         if (!Judge(z, chance <= std::exp((largest - z * z) / 2))) return;
@@ -115,17 +115,17 @@ class Batch {
     for (;;) {
       const PhiloxBlock block = NextBlock();
       for (int i = 0; i + 1 < kUniforms; i += 2) {
-        const uint32_t* const words = block.data() + i * kWordsPerUniform<T>;
+        const uint32_t* const words = block.data() + i * kWordsPerUniform<Number>;
         const Number z = -std::log(UniformFrom<Number>(words)) / alpha + low_;
         const Number x = low_ < alpha ? alpha - z : low_ - alpha;
-        const Number chance = UniformFrom<Number>(words + kWordsPerUniform<T>);
+        const Number chance = UniformFrom<Number>(words + kWordsPerUniform<Number>);
         if (!Judge(z, chance <= std::exp(-x * x / 2) && z < high_)) return;
       }
     }
   }
 
   PhiloxPosition* position_ = nullptr;
-  T* output_ = nullptr;
+  Number* output_ = nullptr;
   int64_t left_ = 0;
   int rejections_ = 0;
   Number mean_ = 0;
@@ -134,8 +134,15 @@ class Batch {
   Number high_ = 0;
 };
 
+double ReadNumber(const ms::View& view, int64_t i) {
+  switch (view.dtype()) {
+    case MS_FLOAT16: return static_cast<double>(static_cast<float>(view.data<Float16>()[i]));
+    case MS_FLOAT32: return static_cast<double>(view.data<float>()[i]);
+    default: return view.data<double>()[i];
+  }
+}
+
 // Inputs: the shape, whose first dimension are batches, and the parameters, of one or all of them.
-template <typename T>
 class ParameterizedTruncatedNormal {
  public:
   ms::Status Compute(ms::Frame& frame) const {
@@ -163,7 +170,6 @@ class ParameterizedTruncatedNormal {
   }
 
  private:
-  using Parameters = typename Batch<T>::Parameters;
   static constexpr const char* kNames[] = {"means", "stdevs", "minvals", "maxvals"};
 
   // Batches use up the stream one after the other.
@@ -178,7 +184,7 @@ class ParameterizedTruncatedNormal {
     for (int64_t b = 0; b < batches; ++b) {
       Parameters parameters = {};
       MS_TRY(ReadParameters(frame, b, &parameters));
-      Batch<T>().Draw(parameters, samples, &position, output.data<T>() + b * samples);
+      DrawBatch(parameters, samples, b * samples, &position, output);
       unasked += samples;
       if (unasked < kNumbersAQuestion) continue;
       unasked = 0;
@@ -187,12 +193,25 @@ class ParameterizedTruncatedNormal {
     return ms::Status();
   }
 
+  // The numbers from element `begin` on.
+  static void DrawBatch(const Parameters& parameters, int64_t count, int64_t begin,
+                        PhiloxPosition* position, const ms::View& output) {
+    if (output.dtype() == MS_FLOAT64) {
+      Batch<double>().Draw(parameters, count, position, output.data<double>() + begin);
+    } else if (output.dtype() == MS_FLOAT32) {
+      Batch<float>().Draw(parameters, count, position, output.data<float>() + begin);
+    } else {
+      std::vector<float> numbers(static_cast<size_t>(count));
+      Batch<float>().Draw(parameters, count, position, numbers.data());
+      NarrowElements(numbers.data(), count, output.data<Float16>() + begin);
+    }
+  }
+
   static ms::Status ReadParameters(const ms::Frame& frame, int64_t batch, Parameters* parameters) {
-    using Number = typename Batch<T>::Number;
-    Number numbers[4];
+    double numbers[4];
     for (uint32_t i = 0; i < 4; ++i) {
       const ms::View view = frame.input(1 + i);
-      numbers[i] = static_cast<Number>(view.data<T>()[view.size() == 1 ? 0 : batch]);
+      numbers[i] = ReadNumber(view, view.size() == 1 ? 0 : batch);
     }
     *parameters = {numbers[0], numbers[1], numbers[2], numbers[3]};
     const bool is_bounded = std::isfinite(parameters->low) || std::isfinite(parameters->high);
@@ -205,16 +224,15 @@ class ParameterizedTruncatedNormal {
   }
 };
 
-const ms::Registered truncated =
-    ms::RegisterForTypes<ParameterizedTruncatedNormal, float, double, Float16>(
-        "ParameterizedTruncatedNormal", "dtype",
-        ms::KernelOptions()
-            .Types("T", IndexTypes())
-            .HostArg("shape")
-            .HostArg("means")
-            .HostArg("stdevs")
-            .HostArg("minvals")
-            .HostArg("maxvals"));
+const ms::Registered truncated = ms::Register<ParameterizedTruncatedNormal>(
+    "ParameterizedTruncatedNormal", ms::KernelOptions()
+                                        .Types("dtype", {MS_FLOAT16, MS_FLOAT32, MS_FLOAT64})
+                                        .Types("T", IndexTypes())
+                                        .HostArg("shape")
+                                        .HostArg("means")
+                                        .HostArg("stdevs")
+                                        .HostArg("minvals")
+                                        .HostArg("maxvals"));
 
 }  // namespace
 }  // namespace millstream::kernels
