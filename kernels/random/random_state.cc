@@ -13,8 +13,8 @@ constexpr int64_t kPhiloxElements = 3;
 
 ms::Status CheckAlgorithm(int64_t algorithm) {
   if (algorithm == kPhilox) return ms::Status();
-  return ms::InvalidArgument("Unsupported algorithm id: ", algorithm, ", algorithm must be ",
-                             kPhilox, " (Philox)");
+  return ms::InvalidArgument("Unsupported algorithm id: ", algorithm,
+                             ", the algorithm of resource must be ", kPhilox, " (Philox)");
 }
 
 }  // namespace
