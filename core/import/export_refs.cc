@@ -74,15 +74,18 @@ const OpDef* OpOutside(const OpDef& op) {
   return nullptr;
 }
 
-AttrMap AttrsFor(const OpDef& outside, const AttrMap& from) {
+// Those of the node; and the variable's type, which some ops on handles do not have.
+AttrMap AttrsFor(const OpDef& outside, const Node& node) {
+  const AttrMap& from = node.attrs();
   AttrMap attrs;
   for (const auto& [name, value] : from) {
     if (absl::StartsWith(name, "_")) SetAttr(&attrs, name, value);
   }
   for (const AttrDef& attr : outside.attrs) {
     const AttrValue* value = FindAttr(from, attr.name);
-    const bool is_type = attr.name == "T" || attr.name == "Tparams";
+    const bool is_type = attr.name == "T" || attr.name == "Tparams" || attr.name == "dtype";
     if (value == nullptr && is_type) value = FindAttr(from, "dtype");
+    if (value == nullptr && is_type) value = FindAttr(node.input(0).node->attrs(), "dtype");
     if (value != nullptr) SetAttr(&attrs, attr.name, *value);
   }
   return attrs;
@@ -100,7 +103,7 @@ std::optional<ReferenceForm> ReferenceFormOf(const Node& node) {
   ReferenceForm form;
   form.op = OpOutside(node.op());
   if (form.op == nullptr) return std::nullopt;
-  form.attrs = AttrsFor(*form.op, node.attrs());
+  form.attrs = AttrsFor(*form.op, node);
   if (!CompleteAttrs(*form.op, &form.attrs).ok()) return std::nullopt;
   return form;
 }

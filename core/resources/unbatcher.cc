@@ -58,7 +58,8 @@ void Unbatcher::Take(Ticket ticket, Ids ids, absl::Duration limit, std::vector<T
     for (const int64_t id : ids) is_awaited |= !awaited_.try_emplace(id, ticket).second;
     if (is_awaited) {
       for (const int64_t id : ids) {
-        if (awaited_[id] == ticket) awaited_.erase(id);
+        const auto awaited = awaited_.find(id);
+        if (awaited != awaited_.end() && awaited->second == ticket) awaited_.erase(awaited);
       }
       ended.Add(std::move(done),
                 errors::AlreadyExists("another call waits for the part of this id"));

@@ -27,7 +27,10 @@ Status BatchShape(ShapeContext* context) {
 // `index` and `id` are the positions of these inputs.
 Status CheckPlace(ShapeContext* context, int index, int id) {
   MS_ASSIGN_OR_RETURN(const PartialShape parts, context->WithRank(index, 2));
-  MS_RETURN_IF_ERROR(context->Merge(parts, PartialShape::Matrix(kUnknownDim, 3)).status());
+  if (!parts.IsCompatibleWith(PartialShape::Matrix(kUnknownDim, 3))) {
+    return errors::InvalidArgument("argument 'batch_index' must have shape [?,3], got ",
+                                   parts.ToString());
+  }
   return context->WithRank(id, 0).status();
 }
 
