@@ -227,7 +227,8 @@ void HostConnection::ReadAll(const std::function<void()>& on_end) {
   Status status;
   while (status.ok()) {
     StatusOr<Frame> frame = reader_.Read();
-    status = frame.ok() ? Take(*std::move(frame)) : frame.status();
+    status = frame.status();
+    if (status.ok()) status = Take(*std::move(frame));
   }
   if (!absl::IsUnavailable(status)) {
     HostLog(MS_LOG_WARNING, absl::StrCat("a connection of ", peer_,

@@ -112,7 +112,9 @@ class ReadKernel : public AsyncHostKernel {
     MS_ASSIGN_OR_RETURN(const int64_t count, CountOf(frame));
     reader->Read(execution.id(), ResourceRef<TensorQueue>::Share(queue), count,
                  [this, frame, execution](const Status& status, std::vector<WorkItem> items) {
-                   execution.End(status.ok() ? SetOutputs(frame, std::move(items)) : status);
+                   Status ended = status;
+                   if (ended.ok()) ended = SetOutputs(frame, std::move(items));
+                   execution.End(ended);
                  });
     return absl::OkStatus();
   }
