@@ -138,12 +138,12 @@ double RowNorm(int64_t n, const Complex* x) {
 // it, which is squared as often (Higham, section 10.3). `memory` has 2 n^2 elements.
 void Exponential(int64_t n, Complex* matrix, Complex* memory, Stop* stop) {
   constexpr int kTerms = 18;  // the next one is below 2^-53 for the largest norm
-  constexpr double kLargestNorm = 0.5;
+  constexpr double kLargestSeriesNorm = 0.5;
   constexpr int kMostSquarings = 1100;  // more than any finite matrix needs
   const double norm = RowNorm(n, matrix);
   int squarings = 0;
-  if (norm > kLargestNorm) {
-    squarings = std::min(std::ilogb(norm / kLargestNorm), kMostSquarings - 1) + 1;
+  if (norm > kLargestSeriesNorm) {
+    squarings = std::min(std::ilogb(norm / kLargestSeriesNorm), kMostSquarings - 1) + 1;
   }
   const double scale = std::ldexp(1.0, -squarings);
   for (int64_t i = 0; i < n * n; ++i) matrix[i] *= scale;
