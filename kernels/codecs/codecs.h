@@ -10,8 +10,8 @@
 namespace millstream::kernels {
 
 // Sets *table to that of the library, which the first call of the process opens. The library is the
-// file codecs/libmillstream_codecs.so beside the plugin's folder. MS_FAILED_PRECONDITION if it is not
-// there, or is of another version. Any thread may call it.
+// file codecs/libmillstream_codecs.so beside the plugin's folder. MS_FAILED_PRECONDITION if it is
+// not there, or is of another version. Any thread may call it.
 ms::Status OpenCodecs(const millstream_codec_table** table);
 
 // The only string of the input. INVALID_ARGUMENT, with the input's name, if it is no scalar.
