@@ -33,6 +33,8 @@ class ClusterTransport final : public Transport {
   StatusOr<std::unique_ptr<TransportServer>> Serve(
       const std::string& address, std::shared_ptr<RequestHandler> handler) override;
   StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override;
+  // Whether servers of this process ask for credentials.
+  bool asks() const { return asks_(); }
   // The network; errors of `make_network`.
   StatusOr<Transport*> Network() ABSL_LOCKS_EXCLUDED(mutex_);
 

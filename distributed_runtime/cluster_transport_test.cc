@@ -62,6 +62,8 @@ TEST(ClusterTransportTest, AServerThatAsksForCredentialsIsNotFoundOnItsHost) {
   const auto server = transport.Serve(Address(5), std::make_shared<Answering>());
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_EQ(ConnectOnHost(Address(5)), nullptr);
+  // Who asks for one waits for no server of this host: the network that it needs is not there.
+  EXPECT_EQ(Ask(&transport, Address(6)).code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(ClusterTransportTest, TheNetworkIsForServersThatAreNotOnThisHost) {

@@ -153,7 +153,7 @@ StatusOr<std::unique_ptr<Transport>> OpenNetwork(const std::string& path) {
   if (path.empty() || access(path.c_str(), F_OK) != 0) {
     return errors::Unimplemented(
         "the library that connects processes is not installed (pip install millstream[cluster]), "
-        "so that a cluster can only have tasks of one process; expected it at '",
+        "so that a cluster can only have tasks of one host without credentials; expected it at '",
         path, "'");
   }
   // It stays open: threads of it may run until the process ends.
