@@ -4,34 +4,12 @@
 
 #include "framework/op_registry.h"
 #include "framework/ops/op_errors.h"
+#include "framework/ops/quantized_shapes.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
 
 namespace millstream {
 namespace {
-
-constexpr absl::string_view kQuantizedTypes = "{qint8, quint8, qint32, qint16, quint16}";
-
-// Inputs from `first` on are scalars.
-Status CheckScalarsFrom(const ShapeContext& context, int first) {
-  for (int i = first; i < context.num_inputs(); ++i) {
-    MS_RETURN_IF_ERROR(context.WithRank(i, 0).status());
-  }
-  return absl::OkStatus();
-}
-
-// Output 0 is a tensor of this shape; the outputs after it, the ends of its range, are scalars.
-void SetQuantizedOutput(ShapeContext* context, PartialShape shape) {
-  context->SetOutput(0, std::move(shape));
-  for (int i = 1; i < context->num_outputs(); ++i) context->SetOutput(i, PartialShape::Scalar());
-}
-
-// Output 0 is as input 0, whose range the inputs after it are.
-Status QuantizedUnchangedShape(ShapeContext* context) {
-  MS_RETURN_IF_ERROR(CheckScalarsFrom(*context, 1));
-  SetQuantizedOutput(context, context->input(0));
-  return absl::OkStatus();
-}
 
 // ---- Shapes ----
 
