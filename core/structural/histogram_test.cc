@@ -69,6 +69,30 @@ TEST(HistogramTest, TheOutermostIntervalsHoldTheLargestValues) {
   EXPECT_LT(lowest[0].first, -9e19);
 }
 
+// What a search over all limits finds, for each limit and its neighbours, and for values of all
+// sizes.
+TEST(HistogramTest, EachValueIsInTheIntervalThatHoldsIt) {
+  std::vector<double> values;
+  for (double limit = 1e-12; limit < 1e20; limit *= 1.1) values.push_back(limit);
+  for (double power = 1e-310; power < 1e300; power *= 1.37) {
+    values.push_back(power);
+  }
+  for (const double value : values) {
+    for (const double sign : {1.0, -1.0}) {
+      for (const double near :
+           {std::nextafter(value, 0.0), value, std::nextafter(value, kLargest)}) {
+        const proto::HistogramProto message = HistogramOf({sign * near});
+        int full = 0;
+        while (message.bucket(full) == 0) ++full;
+        EXPECT_LT(sign * near, message.bucket_limit(full));
+        if (full > 0) {
+          EXPECT_GE(sign * near, message.bucket_limit(full - 1));
+        }
+      }
+    }
+  }
+}
+
 TEST(HistogramTest, EmptyNeighboursAreOneInterval) {
   const proto::HistogramProto message = HistogramOf({1});
   EXPECT_THAT(message.bucket(), ElementsAre(0, 1, 0));
