@@ -37,14 +37,18 @@ StatusOr<Compression> CompressionNamed(absl::string_view name) {
                                  "'");
 }
 
-StatusOr<RecordReader> RecordReader::Open(FileSystem* files, const std::string& path,
-                                          Compression compression) {
+StatusOr<std::unique_ptr<ByteStream>> OpenStream(FileSystem* files, const std::string& path,
+                                                 Compression compression) {
   MS_ASSIGN_OR_RETURN(const FileInfo info, files->Describe(path));
   MS_ASSIGN_OR_RETURN(auto file, files->OpenForReading(path));
   std::unique_ptr<ByteStream> bytes = StreamOf(std::move(file), info.size);
-  if (compression != Compression::kNone) {
-    MS_ASSIGN_OR_RETURN(bytes, Inflated(std::move(bytes), compression == Compression::kGzip, path));
-  }
+  if (compression == Compression::kNone) return bytes;
+  return Inflated(std::move(bytes), compression == Compression::kGzip, path);
+}
+
+StatusOr<RecordReader> RecordReader::Open(FileSystem* files, const std::string& path,
+                                          Compression compression) {
+  MS_ASSIGN_OR_RETURN(auto bytes, OpenStream(files, path, compression));
   return RecordReader(path, std::move(bytes));
 }
 

@@ -20,6 +20,10 @@ enum class Compression { kNone, kZlib, kGzip };
 // Of "", "ZLIB" or "GZIP". INVALID_ARGUMENT for another name.
 StatusOr<Compression> CompressionNamed(absl::string_view name);
 
+// The bytes of a file after decompression. DATA_LOSS for other bytes than the compression's.
+StatusOr<std::unique_ptr<ByteStream>> OpenStream(FileSystem* files, const std::string& path,
+                                                 Compression compression);
+
 // Reads the records of a file one after the other. Not thread-safe.
 class RecordReader {
  public:

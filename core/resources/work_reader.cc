@@ -65,7 +65,7 @@ StatusOr<std::vector<WorkItem>> WorkReader::ReadItems(int64_t count) {
     if (item.ok() && item->has_value()) {
       items.push_back(**std::move(item));
       ++num_items_;
-      continue;
+      if (!items_->is_at_end()) continue;
     }
     items_ = nullptr;
     if (!item.ok()) return item.status();
@@ -115,6 +115,7 @@ void WorkReader::Begin(const SharedRequest& request, const Status& status,
   if (!opened.ok()) return EndFirst(request, opened.status(), {});
   absl::MutexLock lock(&mutex_);
   items_ = *std::move(opened);
+  current_work_ = *name.data<std::string>();
 }
 
 void WorkReader::EndFirst(const SharedRequest& request, const Status& status,
@@ -152,6 +153,46 @@ void WorkReader::Reset() {
   items_ = nullptr;
   num_items_ = 0;
   num_finished_ = 0;
+  current_work_.clear();
+}
+
+Status WorkReader::CheckStateIsSaved() const {
+  if (state_ == StateOfReader::kSaved) return absl::OkStatus();
+  return errors::Unimplemented("reader '", name_,
+                               "' does not save its state: only readers of whole files and of "
+                               "names do");
+}
+
+StatusOr<ReaderState> WorkReader::State() const {
+  MS_RETURN_IF_ERROR(CheckStateIsSaved());
+  absl::MutexLock lock(&mutex_);
+  ReaderState state;
+  state.num_finished = num_finished_;
+  state.num_started = num_finished_ + (items_ != nullptr ? 1 : 0);
+  state.num_items = num_items_;
+  state.current_work = current_work_;
+  return state;
+}
+
+Status WorkReader::Restore(const ReaderState& state) {
+  MS_RETURN_IF_ERROR(CheckStateIsSaved());
+  // Without an overflow: numbers below 0 are refused first.
+  if (state.num_finished < 0 || state.num_items < 0 || state.num_started < state.num_finished ||
+      state.num_started - state.num_finished > 1) {
+    return errors::InvalidArgument("the state of a reader has ", state.num_started,
+                                   " pieces of work begun, ", state.num_finished, " finished and ",
+                                   state.num_items, " records");
+  }
+  std::unique_ptr<WorkItems> items;
+  if (state.num_started > state.num_finished) {
+    MS_ASSIGN_OR_RETURN(items, open_(state.current_work));
+  }
+  absl::MutexLock lock(&mutex_);
+  items_ = std::move(items);
+  num_items_ = state.num_items;
+  num_finished_ = state.num_finished;
+  current_work_ = state.current_work;
+  return absl::OkStatus();
 }
 
 int64_t WorkReader::num_items() const {

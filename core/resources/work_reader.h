@@ -30,10 +30,23 @@ class WorkItems {
   virtual ~WorkItems() = default;
   // The next item; no value at the end.
   virtual StatusOr<std::optional<WorkItem>> Next() = 0;
+  // True where it is known, before Next says so, that no more items follow.
+  virtual bool is_at_end() const { return false; }
 };
 
 // Begins the work of this name.
 using OpenWork = std::function<StatusOr<std::unique_ptr<WorkItems>>(const std::string& name)>;
+
+// How far a reader has come.
+struct ReaderState {
+  int64_t num_started = 0;  // pieces of work
+  int64_t num_finished = 0;
+  int64_t num_items = 0;
+  std::string current_work;  // the name of the last piece that was begun
+};
+
+// Whether the state of a reader can be taken and set: only where a piece of work is one item.
+enum class StateOfReader { kFixed, kSaved };
 
 // Reads one piece of work after the other. A read that finds no more items takes the name of the
 // next piece out of its queue. It waits in the queue, without a thread. Reads complete in the order
@@ -46,8 +59,8 @@ class WorkReader final : public Resource {
   // Identifies a read for Cancel. No two reads may have the same one at the same time.
   using Ticket = const void*;
 
-  WorkReader(std::string name, OpenWork open)
-      : Resource(kType), name_(std::move(name)), open_(std::move(open)) {}
+  WorkReader(std::string name, OpenWork open, StateOfReader state = StateOfReader::kFixed)
+      : Resource(kType), name_(std::move(name)), open_(std::move(open)), state_(state) {}
   const std::string& name() const { return name_; }
 
   // Reads at least one item and at most `count`, all of one piece of work. OUT_OF_RANGE if the
@@ -59,6 +72,11 @@ class WorkReader final : public Resource {
   void Cancel(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
   // Forgets the work that has begun, and the counts.
   void Reset() ABSL_LOCKS_EXCLUDED(mutex_);
+  // How far the reader has come. UNIMPLEMENTED for a reader whose state is fixed.
+  StatusOr<ReaderState> State() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Goes on from `state`: begins its current work anew if that is not finished. INVALID_ARGUMENT
+  // for numbers that no reader has; UNIMPLEMENTED as State. Reads that wait go on waiting.
+  Status Restore(const ReaderState& state) ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t num_items() const ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t num_finished_works() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -86,18 +104,21 @@ class WorkReader final : public Resource {
   // Begins the work that the queue gave, or ends the request.
   void Begin(const SharedRequest& request, const Status& status, const std::vector<QueueRows>& rows)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  Status CheckStateIsSaved() const;
   // Removes the first request.
   void EndFirst(const SharedRequest& request, const Status& status, std::vector<WorkItem> items)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string name_;
   const OpenWork open_;
+  const StateOfReader state_;
   mutable absl::Mutex mutex_;
   std::deque<SharedRequest> requests_ ABSL_GUARDED_BY(mutex_);
   bool is_serving_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<WorkItems> items_ ABSL_GUARDED_BY(mutex_);
   int64_t num_items_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t num_finished_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string current_work_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

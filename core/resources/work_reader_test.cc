@@ -127,6 +127,37 @@ TEST_F(WorkReaderTest, ResetForgetsThePiece) {
   EXPECT_EQ(results_[1], "b0 ");
 }
 
+TEST_F(WorkReaderTest, OnlySomeSaveTheirState) {
+  EXPECT_EQ(reader_->State().status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(reader_->Restore(ReaderState()).code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(WorkReaderTest, AReaderGoesOnFromAState) {
+  reader_ = MakeResource<WorkReader>("r", &Open, StateOfReader::kSaved);
+  for (const char* name : {"a1", "b1"}) Enqueue(name);
+  Read(0);
+  const StatusOr<ReaderState> state = reader_->State();
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->current_work, "a1");
+  EXPECT_EQ(state->num_items, 1);
+  Read(1);
+  ASSERT_TRUE(reader_->Restore(*state).ok());
+  EXPECT_EQ(reader_->num_items(), 1);
+  ASSERT_TRUE(reader_->Restore({2, 1, 5, "c1"}).ok());
+  Read(2);
+  EXPECT_EQ(results_[2], "c0 ");
+  EXPECT_EQ(reader_->num_items(), 6);
+}
+
+TEST_F(WorkReaderTest, StatesThatNoReaderHas) {
+  reader_ = MakeResource<WorkReader>("r", &Open, StateOfReader::kSaved);
+  for (const ReaderState& state : {ReaderState{0, -1, 0, ""}, ReaderState{1, 2, 0, ""},
+                                   ReaderState{2, 0, 0, "a1"}, ReaderState{0, 0, -1, ""}}) {
+    EXPECT_EQ(reader_->Restore(state).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(reader_->Restore({1, 0, 0, "bad"}).code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(WorkReaderTest, ManyEmptyPiecesNeedNoDeepStack) {
   for (int i = 0; i < 100000; ++i) Enqueue("a0");
   Enqueue("b1");

@@ -1,6 +1,7 @@
 #include "core/structural/reader_works.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/io/byte_stream.h"
 #include "core/io/record_reader.h"
 #include "core/io/whole_file.h"
 
@@ -76,31 +78,58 @@ class Records final : public WorkItems {
   RecordReader reader_;
 };
 
+// Holds the bytes of one piece and of the footer that may follow it: the end of a compressed file
+// is not known before it is read.
 class Pieces final : public WorkItems {
  public:
-  Pieces(std::string path, std::unique_ptr<ReadableFile> file, uint64_t size,
-         const PieceSizes& sizes)
-      : path_(std::move(path)),
-        file_(std::move(file)),
-        end_(static_cast<int64_t>(size) - sizes.footer),
-        sizes_(sizes),
-        offset_(sizes.header) {}
+  Pieces(std::string path, std::unique_ptr<ByteStream> bytes, const PieceSizes& sizes)
+      : path_(std::move(path)), bytes_(std::move(bytes)), sizes_(sizes), skip_(sizes.header) {}
   StatusOr<Item> Next() override {
-    if (sizes_.record > end_ - offset_) return Item();
-    std::string piece(static_cast<size_t>(sizes_.record), '\0');
-    MS_ASSIGN_OR_RETURN(const size_t read, file_->ReadAt(static_cast<uint64_t>(offset_),
-                                                         absl::MakeSpan(&piece[0], piece.size())));
-    if (read < piece.size()) return Item();
-    offset_ += sizes_.hop;
-    return Item(WorkItem{absl::StrCat(path_, ":", number_++), std::move(piece)});
+    MS_RETURN_IF_ERROR(Skip());
+    MS_ASSIGN_OR_RETURN(const bool is_whole, HoldPieceAndFooter());
+    if (!is_whole) return Item();
+    skip_ = sizes_.hop;
+    return Item(WorkItem{absl::StrCat(path_, ":", number_++),
+                         held_.substr(0, static_cast<size_t>(sizes_.record))});
   }
 
  private:
+  // Drops the bytes before the next piece.
+  Status Skip() {
+    const int64_t held = std::min(skip_, static_cast<int64_t>(held_.size()));
+    held_.erase(0, static_cast<size_t>(held));
+    skip_ -= held;
+    while (skip_ > 0) {
+      std::string dropped(static_cast<size_t>(std::min(skip_, int64_t{kChunk})), '\0');
+      MS_ASSIGN_OR_RETURN(const size_t read,
+                          bytes_->Read(absl::MakeSpan(&dropped[0], dropped.size())));
+      skip_ -= static_cast<int64_t>(read);
+      if (read < dropped.size()) break;
+    }
+    return absl::OkStatus();
+  }
+  // False if the file ends before. Memory grows with the bytes that the file has.
+  StatusOr<bool> HoldPieceAndFooter() {
+    if (skip_ > 0 || sizes_.record > std::numeric_limits<int64_t>::max() - sizes_.footer) {
+      return false;
+    }
+    const auto wanted = static_cast<uint64_t>(sizes_.record + sizes_.footer);
+    while (held_.size() < wanted) {
+      const size_t before = held_.size();
+      const auto more = static_cast<size_t>(std::min<uint64_t>(wanted - before, kChunk));
+      held_.resize(before + more);
+      MS_ASSIGN_OR_RETURN(const size_t read, bytes_->Read(absl::MakeSpan(&held_[before], more)));
+      held_.resize(before + read);
+      if (read < more) return false;
+    }
+    return true;
+  }
+
   const std::string path_;
-  const std::unique_ptr<ReadableFile> file_;
-  const int64_t end_;
+  const std::unique_ptr<ByteStream> bytes_;
   const PieceSizes sizes_;
-  int64_t offset_;
+  std::string held_;
+  int64_t skip_;        // from the first byte held to the next piece
   int64_t number_ = 0;  // of the next piece
 };
 
@@ -108,6 +137,7 @@ class OneItem final : public WorkItems {
  public:
   explicit OneItem(WorkItem item) : item_(std::move(item)) {}
   StatusOr<Item> Next() override { return std::exchange(item_, std::nullopt); }
+  bool is_at_end() const override { return !item_.has_value(); }
 
  private:
   Item item_;
@@ -127,19 +157,17 @@ OpenWork LinesOfFiles(FileSystem* files, int64_t skipped) {
   };
 }
 
-OpenWork RecordsOfFiles(FileSystem* files) {
+OpenWork RecordsOfFiles(FileSystem* files, Compression compression) {
   return [=](const std::string& path) -> StatusOr<std::unique_ptr<WorkItems>> {
-    MS_ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(files, path));
+    MS_ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(files, path, compression));
     return std::unique_ptr<WorkItems>(std::make_unique<Records>(path, std::move(reader)));
   };
 }
 
-OpenWork PiecesOfFiles(FileSystem* files, const PieceSizes& sizes) {
+OpenWork PiecesOfFiles(FileSystem* files, const PieceSizes& sizes, Compression compression) {
   return [=](const std::string& path) -> StatusOr<std::unique_ptr<WorkItems>> {
-    MS_ASSIGN_OR_RETURN(const FileInfo info, files->Describe(path));
-    MS_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, files->OpenForReading(path));
-    return std::unique_ptr<WorkItems>(
-        std::make_unique<Pieces>(path, std::move(file), info.size, sizes));
+    MS_ASSIGN_OR_RETURN(auto bytes, OpenStream(files, path, compression));
+    return std::unique_ptr<WorkItems>(std::make_unique<Pieces>(path, std::move(bytes), sizes));
   };
 }
 

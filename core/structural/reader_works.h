@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/io/file_system.h"
+#include "core/io/record_reader.h"
 #include "core/resources/work_reader.h"
 
 namespace millstream {
@@ -22,10 +23,12 @@ struct PieceSizes {
 // Lines without their ends, from number `skipped` + 1 on. WHERE is the number. All '\r' are left
 // out.
 OpenWork LinesOfFiles(FileSystem* files, int64_t skipped);
-// Records (core/io/record_reader.h). WHERE is the byte at which a record begins.
-OpenWork RecordsOfFiles(FileSystem* files);
-// Pieces. WHERE is the number from 0. A piece that is not complete is left out.
-OpenWork PiecesOfFiles(FileSystem* files, const PieceSizes& sizes);
+// Records (core/io/record_reader.h). WHERE is the byte at which a record begins,
+// after decompression.
+OpenWork RecordsOfFiles(FileSystem* files, Compression compression);
+// Pieces. WHERE is the number from 0. A piece that is not complete is left out. Sizes count after
+// decompression.
+OpenWork PiecesOfFiles(FileSystem* files, const PieceSizes& sizes, Compression compression);
 // The whole file as one item, whose key is the path.
 OpenWork WholeFiles(FileSystem* files);
 // The name of the work as one item, as its key and its value.

@@ -12,17 +12,18 @@
 #include "core/structural/host_kernel.h"
 #include "core/structural/reader_works.h"
 #include "core/structural/structural.h"
+#include "framework/protos/reader_base.pb.h"
 
 namespace millstream {
 namespace {
 
 // ---- The reader ----
 
-Status CheckNotCompressed(const Node& node, const char* attribute) {
-  MS_ASSIGN_OR_RETURN(const std::string compression, node.Attr<std::string>(attribute));
-  if (compression.empty()) return absl::OkStatus();
-  return errors::Unimplemented("attribute '", attribute, "': compressed files are not read, got '",
-                               compression, "'");
+StatusOr<Compression> CompressionOf(const Node& node, const char* attribute) {
+  MS_ASSIGN_OR_RETURN(const std::string name, node.Attr<std::string>(attribute));
+  StatusOr<Compression> compression = CompressionNamed(name);
+  if (compression.ok()) return compression;
+  return errors::InvalidArgument("attribute '", attribute, "': ", compression.status().message());
 }
 
 StatusOr<int64_t> NotNegative(const Node& node, const char* attribute) {
@@ -37,12 +38,12 @@ StatusOr<OpenWork> LinesFor(const Node& node) {
 }
 
 StatusOr<OpenWork> RecordsFor(const Node& node) {
-  MS_RETURN_IF_ERROR(CheckNotCompressed(node, "compression_type"));
-  return RecordsOfFiles(LocalFileSystem());
+  MS_ASSIGN_OR_RETURN(const Compression compression, CompressionOf(node, "compression_type"));
+  return RecordsOfFiles(LocalFileSystem(), compression);
 }
 
 StatusOr<OpenWork> PiecesFor(const Node& node) {
-  MS_RETURN_IF_ERROR(CheckNotCompressed(node, "encoding"));
+  MS_ASSIGN_OR_RETURN(const Compression compression, CompressionOf(node, "encoding"));
   PieceSizes sizes;
   MS_ASSIGN_OR_RETURN(sizes.header, NotNegative(node, "header_bytes"));
   MS_ASSIGN_OR_RETURN(sizes.record, NotNegative(node, "record_bytes"));
@@ -52,20 +53,21 @@ StatusOr<OpenWork> PiecesFor(const Node& node) {
     return errors::InvalidArgument("attribute 'record_bytes' must be > 0, got 0");
   }
   if (sizes.hop == 0) sizes.hop = sizes.record;
-  return PiecesOfFiles(LocalFileSystem(), sizes);
+  return PiecesOfFiles(LocalFileSystem(), sizes, compression);
 }
 
 StatusOr<OpenWork> WholeFilesFor(const Node&) { return WholeFiles(LocalFileSystem()); }
 StatusOr<OpenWork> NamesFor(const Node&) { return NamesOfWork(); }
 
-template <StatusOr<OpenWork> (*work_for)(const Node& node)>
+template <StatusOr<OpenWork> (*work_for)(const Node& node),
+          StateOfReader state = StateOfReader::kFixed>
 StatusOr<ResourceRef<Resource>> FindReader(const Node& node, ResourceManager* resources) {
   MS_ASSIGN_OR_RETURN(const ResourceName name, ResourceNameOf(node));
   MS_ASSIGN_OR_RETURN(OpenWork work, work_for(node));
   MS_ASSIGN_OR_RETURN(ResourceRef<WorkReader> reader,
                       resources->LookupOrCreate<WorkReader>(
                           name.container, name.name, [&]() -> StatusOr<ResourceRef<WorkReader>> {
-                            return MakeResource<WorkReader>(name.name, std::move(work));
+                            return MakeResource<WorkReader>(name.name, std::move(work), state);
                           }));
   return ResourceRef<Resource>(std::move(reader));
 }
@@ -163,6 +165,30 @@ Status Count(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
+Status SaveState(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const WorkReader* reader, ReaderOf(*frame));
+  MS_ASSIGN_OR_RETURN(const ReaderState state, reader->State());
+  proto::ReaderBaseState message;
+  message.set_work_started(state.num_started);
+  message.set_work_finished(state.num_finished);
+  message.set_num_records_produced(state.num_items);
+  message.set_current_work(state.current_work);
+  MS_ASSIGN_OR_RETURN(const Tensor output, frame->AllocateOutput(0, Shape()));
+  *output.data<std::string>() = message.SerializeAsString();
+  return absl::OkStatus();
+}
+
+Status RestoreState(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(WorkReader* const reader, ReaderOf(*frame));
+  const Tensor input = frame->BorrowInput(1);
+  proto::ReaderBaseState message;
+  if (input.num_elements() != 1 || !message.ParseFromString(*input.data<std::string>())) {
+    return errors::InvalidArgument("argument 'state' is not the saved state of a reader");
+  }
+  return reader->Restore({message.work_started(), message.work_finished(),
+                          message.num_records_produced(), message.current_work()});
+}
+
 Status Reset(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(WorkReader* const reader, ReaderOf(*frame));
   reader->Reset();
@@ -170,10 +196,10 @@ Status Reset(StructuralFrame* frame) {
 }
 
 MILLSTREAM_RESOURCE_HANDLE("FixedLengthRecordReaderV2", FindReader<PiecesFor>);
-MILLSTREAM_RESOURCE_HANDLE("IdentityReaderV2", FindReader<NamesFor>);
+MILLSTREAM_RESOURCE_HANDLE("IdentityReaderV2", (FindReader<NamesFor, StateOfReader::kSaved>));
 MILLSTREAM_RESOURCE_HANDLE("TFRecordReaderV2", FindReader<RecordsFor>);
 MILLSTREAM_RESOURCE_HANDLE("TextLineReaderV2", FindReader<LinesFor>);
-MILLSTREAM_RESOURCE_HANDLE("WholeFileReaderV2", FindReader<WholeFilesFor>);
+MILLSTREAM_RESOURCE_HANDLE("WholeFileReaderV2", (FindReader<WholeFilesFor, StateOfReader::kSaved>));
 MILLSTREAM_STRUCTURAL("FixedLengthRecordReaderV2", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("IdentityReaderV2", StructuralRole::kHandle, nullptr);
 MILLSTREAM_STRUCTURAL("TFRecordReaderV2", StructuralRole::kHandle, nullptr);
@@ -186,6 +212,8 @@ MILLSTREAM_STRUCTURAL("ReaderNumRecordsProducedV2", StructuralRole::kKernel,
 MILLSTREAM_STRUCTURAL("ReaderNumWorkUnitsCompletedV2", StructuralRole::kKernel,
                       Count<&WorkReader::num_finished_works>);
 MILLSTREAM_STRUCTURAL("ReaderResetV2", StructuralRole::kKernel, Reset);
+MILLSTREAM_STRUCTURAL("ReaderRestoreStateV2", StructuralRole::kKernel, RestoreState);
+MILLSTREAM_STRUCTURAL("ReaderSerializeStateV2", StructuralRole::kKernel, SaveState);
 
 }  // namespace
 }  // namespace millstream

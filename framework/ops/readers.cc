@@ -34,6 +34,11 @@ Status CountShape(ShapeContext* context) {
   return ScalarShape(context);
 }
 
+Status RestoreShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(ReaderShape(context));
+  return context->WithRank(1, 0).status();
+}
+
 void Reader(OpSpec* spec) {
   spec->Output("reader_handle: resource")
       .Attr("container: string = \"\"")
@@ -55,8 +60,8 @@ MILLSTREAM_OP("FixedLengthRecordReaderV2")
     .Doc(R"(Gives the handle of a reader of records of record_bytes each.
 
 A file has a header and a footer, which are left out. A record begins hop_bytes after the one
-before; 0 stands for record_bytes. Keys are "PATH:NUMBER", from 0. Compressed files (encoding) are
-not read.)");
+before; 0 stands for record_bytes. Keys are "PATH:NUMBER", from 0. encoding of the files is '',
+'ZLIB' or 'GZIP'; then all sizes count after decompression.)");
 
 MILLSTREAM_OP("IdentityReaderV2")
     .With(Reader)
@@ -67,7 +72,8 @@ MILLSTREAM_OP("TFRecordReaderV2")
     .Attr("compression_type: string = \"\"")
     .Doc(R"(Gives the handle of a reader of files of records.
 
-Keys are "PATH:BYTE". Compressed files are not read.)");
+Keys are "PATH:BYTE". compression_type of the files is '', 'ZLIB' or 'GZIP'; then BYTE counts after
+decompression.)");
 
 MILLSTREAM_OP("TextLineReaderV2")
     .Attr("skip_header_lines: int = 0")
@@ -118,6 +124,22 @@ MILLSTREAM_OP("ReaderResetV2")
     .With(OnReader)
     .Shape(ReaderShape)
     .Doc(R"(Lets a reader forget the file that it is reading, and what it has counted.)");
+
+MILLSTREAM_OP("ReaderRestoreStateV2")
+    .With(OnReader)
+    .Input("state: string")
+    .Shape(RestoreShape)
+    .Doc(R"(Sets how far a reader has come, as ReaderSerializeStateV2 said it.
+
+Readers of lines, records and pieces have no such state: UNIMPLEMENTED.)");
+
+MILLSTREAM_OP("ReaderSerializeStateV2")
+    .With(OnReader)
+    .Output("state: string")
+    .Shape(CountShape)
+    .Doc(R"(Gives how far a reader of whole files or of names has come: a ReaderBaseState message.
+
+Readers of lines, records and pieces have no such state: UNIMPLEMENTED.)");
 
 }  // namespace
 }  // namespace millstream

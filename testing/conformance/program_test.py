@@ -30,6 +30,7 @@ _OF_OTHER_LEVELS = (
     "py_func_print_assert",
     "queue_kinds",
     "queue_runner_coordinator",
+    "readers_records",
     "rnn_static_dynamic",
     "saved_model_signatures",
     "saver_round_trip",

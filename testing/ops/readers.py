@@ -8,7 +8,15 @@ _READS = NotTested(
     "reads files: python/millstream/_impl/ops/readers_test.py compares what comes out of a reader"
 )
 _READERS = ["FixedLengthRecord", "Identity", "TFRecord", "TextLine", "WholeFile"]
-_READS_OF_THEM = ["NumRecordsProduced", "NumWorkUnitsCompleted", "Read", "ReadUpTo", "Reset"]
+_READS_OF_THEM = [
+    "NumRecordsProduced",
+    "NumWorkUnitsCompleted",
+    "Read",
+    "ReadUpTo",
+    "Reset",
+    "RestoreState",
+    "SerializeState",
+]
 
 define_tests(
     [

@@ -28,13 +28,13 @@ class ReaderBase:
     reader_ref
         The tensor that is the reader's handle.
     supports_serialize
-        Whether the state can be saved: no reader can.
+        Whether the state can be saved: that of `WholeFileReader` and of `IdentityReader`.
 
     Examples
     --------
     >>> reader = tf.IdentityReader()
     >>> isinstance(reader, tf.ReaderBase), reader.supports_serialize
-    (True, False)
+    (True, True)
     """
 
     @takes(reader_ref=_HANDLE)
@@ -96,12 +96,21 @@ class ReaderBase:
         return gen_ops.reader_reset_v2(self._reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Not implemented: no reader can save its state."""
-        raise NotImplementedError("serialize_state: readers do not save their state")
+        """How far it has come, as a string. An UnimplementedError of the step for other readers."""
+        return gen_ops.reader_serialize_state_v2(self._reader_ref, name=name)
 
+    @takes(state=TENSOR)
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Not implemented: no reader can save its state."""
-        raise NotImplementedError("restore_state: readers do not save their state")
+        """An operation after which the reader goes on from a state.
+
+        Parameters
+        ----------
+        state
+            What `serialize_state` gave, a scalar string.
+        name
+            Name of the operation.
+        """
+        return gen_ops.reader_restore_state_v2(self._reader_ref, state, name=name)
 
 
 def _handle_of(queue: Any) -> Any:
@@ -159,7 +168,7 @@ class WholeFileReader(ReaderBase):
     """
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__(gen_ops.whole_file_reader_v2(name=name))
+        super().__init__(gen_ops.whole_file_reader_v2(name=name), supports_serialize=True)
 
 
 @public("IdentityReader")
@@ -180,7 +189,7 @@ class IdentityReader(ReaderBase):
     """
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__(gen_ops.identity_reader_v2(name=name))
+        super().__init__(gen_ops.identity_reader_v2(name=name), supports_serialize=True)
 
 
 def _compression(options: Any) -> str:
@@ -197,7 +206,7 @@ class TFRecordReader(ReaderBase):
     name
         Name of the operation.
     options
-        `python_io.TFRecordOptions`. Compressed files are an UnimplementedError of the step.
+        `python_io.TFRecordOptions`: how the files are compressed. None: they are not.
 
     Examples
     --------
@@ -238,7 +247,7 @@ class FixedLengthRecordReader(ReaderBase):
     name
         Name of the operation.
     encoding
-        How files are compressed: anything but None or "" is an UnimplementedError of the step.
+        How the files are compressed: "GZIP" or "ZLIB". None or "": they are not.
 
     Examples
     --------

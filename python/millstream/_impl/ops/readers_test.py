@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,57 @@ def test_records_of_files(tmp_path: Path, session: tf.Session) -> None:
         writer.write(b"")
     pair = tf.TFRecordReader().read(queue_of(session, path))
     assert all_of(session, pair) == [(f"{path}:0", b"one"), (f"{path}:19", b"")]
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_compressed_records(kind: str, tmp_path: Path, session: tf.Session) -> None:
+    path = tmp_path / "records"
+    options = tf.python_io.TFRecordOptions(kind)
+    with tf.python_io.TFRecordWriter(path, options=options) as writer:
+        writer.write(b"one")
+        writer.write(b"two")
+    pair = tf.TFRecordReader(options=options).read(queue_of(session, path))
+    assert all_of(session, pair) == [(f"{path}:0", b"one"), (f"{path}:19", b"two")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "compress"), [("GZIP", gzip.compress), ("ZLIB", zlib.compress), ("", bytes)]
+)
+def test_compressed_records_of_one_size(
+    kind: str, compress: Callable[[bytes], bytes], tmp_path: Path, session: tf.Session
+) -> None:
+    path = tmp_path / "file"
+    long = b"h" * 300_000 + bytes(range(200)) * 4_000 + b"foot"
+    path.write_bytes(compress(long))
+    reader = tf.FixedLengthRecordReader(
+        250_000, header_bytes=300_000, footer_bytes=4, hop_bytes=540_000, encoding=kind
+    )
+    pairs = all_of(session, reader.read(queue_of(session, path)))
+    assert pairs == [(f"{path}:{i}", long[300_000 + i * 540_000 :][:250_000]) for i in range(2)]
+    reader = tf.FixedLengthRecordReader(1, header_bytes=2**62, footer_bytes=2**62, encoding=kind)
+    assert all_of(session, reader.read(queue_of(session, path))) == []
+
+
+def test_the_state_of_a_reader_is_saved(tmp_path: Path, session: tf.Session) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"text")
+    queue = queue_of(session, path, path, path)
+    reader = tf.WholeFileReader()
+    key, value = reader.read(queue)
+    counts = [reader.num_records_produced(), reader.num_work_units_completed()]
+    session.run(value)
+    state = session.run(reader.serialize_state())
+    # The wire format: 1 piece begun, 1 finished, 1 record, the name.
+    name = bytes([len(str(path))]) + str(path).encode()
+    assert state == b"\x08\x01\x10\x01\x18\x01\x22" + name
+    session.run(value)
+    assert session.run(counts) == [2, 2]
+    session.run(reader.restore_state(state))
+    assert session.run(counts) == [1, 1]
+    # A piece that was begun and not finished is read again.
+    session.run(reader.restore_state(b"\x08\x01\x22" + name))
+    assert session.run([key, value]) == [str(path).encode(), b"text"]
+    assert session.run(counts) == [1, 1]
 
 
 def test_records_of_one_size(tmp_path: Path, session: tf.Session) -> None:
@@ -138,9 +191,9 @@ def test_errors_name_what_is_wrong(tmp_path: Path, session: tf.Session) -> None:
     path.write_bytes(b"no records at all")
     with pytest.raises(tf.errors.DataLossError, match="at byte 0"):
         session.run(tf.TFRecordReader().read(queue_of(session, path)))
-    gzip = tf.python_io.TFRecordOptions("GZIP")
-    with pytest.raises(tf.errors.UnimplementedError, match="compressed files are not read"):
-        session.run(tf.TFRecordReader(options=gzip).read(queue_of(session, path)))
+    compressed = tf.python_io.TFRecordOptions("GZIP")
+    with pytest.raises(tf.errors.DataLossError, match="not compressed so"):
+        session.run(tf.TFRecordReader(options=compressed).read(queue_of(session, path)))
     count = tf.placeholder(tf.int64, [])
     pair = tf.TextLineReader().read_up_to(queue_of(session, path), count)
     with pytest.raises(tf.errors.InvalidArgumentError, match="'num_records' must be > 0"):
@@ -152,5 +205,10 @@ def test_errors_name_what_is_wrong(tmp_path: Path, session: tf.Session) -> None:
         session.run(tf.FixedLengthRecordReader(0).read(queue_of(session, path)))
     with pytest.raises(TypeError, match="queue: expected a queue or its handle"):
         tf.TextLineReader().read("names")
-    with pytest.raises(NotImplementedError, match="serialize_state"):
-        tf.TextLineReader().serialize_state()
+    with pytest.raises(tf.errors.UnimplementedError, match="does not save its state"):
+        session.run(tf.TextLineReader().serialize_state())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not the saved state of a reader"):
+        session.run(tf.IdentityReader().restore_state(b"\xff"))
+    negative = b"\x10" + b"\xff" * 9 + b"\x01"  # field 2: -1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="-1 finished"):
+        session.run(tf.IdentityReader().restore_state(negative))
