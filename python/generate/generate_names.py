@@ -85,6 +85,7 @@ _LAZY = frozenset(
         "variables.orthogonal",
         "variables.random_generator",
         "variables.recomputation",
+        "variables.scope_functions",
     }
 )
 # Rooms whose names every module imports only when they are first used: few programs use them.

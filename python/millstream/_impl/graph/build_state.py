@@ -86,6 +86,13 @@ class BuildState(threading.local):
         for scope in self.controls:
             scope.inside.add(node)
 
+    def colocation_class(self) -> list[bytes]:
+        """The attribute ``_class`` of a new node: the groups that it stands with."""
+        groups: list[bytes] = []
+        for operation in self.colocation:
+            groups.extend(group for group in operation.colocation_groups() if group not in groups)
+        return groups
+
     def set_devices(self, devices: list[Any]) -> None:
         """Replace the stack of devices."""
         self.devices = devices

@@ -62,10 +62,6 @@ class Graph(GraphElements, CollectionStore):
         self.state = build_state.BuildState()
         self.kept: list[Any] = []
         self._finalized = False
-        self._unfeedable: set[Any] = set()
-        self._unfetchable: set[Any] = set()
-        self._in_loops: set[int] = set()  # nodes
-        self._in_branches: set[int] = set()  # nodes of conditionals
         self.left_out: set[int] = set()  # nodes that others stand for; exports lack them
 
     # ---- Growing ----
@@ -110,7 +106,7 @@ class Graph(GraphElements, CollectionStore):
         if branch is not None:
             inputs = branch.inputs_of(name, inputs)
         elif self._in_loops and op_type != "Exit":
-            self.check_outside(name, inputs, self._in_loops)
+            self.check_outside(name, inputs)
         packed = [tensor.packed for tensor in inputs]
         controls: Sequence[int] = ()
         if controlled and state.controls:
@@ -118,7 +114,7 @@ class Graph(GraphElements, CollectionStore):
         if branch is not None:
             controls = branch.controls_of(name, inputs, controls)
         if state.colocation:
-            attrs = [*attrs, ("_class", "S", _colocation_class(state.colocation))]
+            attrs = [*attrs, ("_class", "S", state.colocation_class())]
         if op_type in state.gradient_ops:
             attrs = [*attrs, ("_gradient_op_type", "s", state.gradient_ops[op_type].encode())]
         with self._lock:
@@ -335,14 +331,6 @@ class Graph(GraphElements, CollectionStore):
         finally:
             self.state.controls, self.state.branch = before
 
-    def _control_node(self, item: Any) -> int:
-        given: Any = item
-        owned = isinstance(item, TensorLike) and not isinstance(item, Tensor)
-        element = self.as_graph_element(given.op if owned else given)
-        operation = element.op if isinstance(element, Tensor) else element
-        node: int = operation.node
-        return node
-
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
         """Within the block, new operations ask for a device.
@@ -453,36 +441,6 @@ class Graph(GraphElements, CollectionStore):
     def switch_to_thread_local(self) -> None:
         """Do nothing: scopes belong to threads already."""
 
-    # ---- What a session may do ----
-
-    def prevent_feeding(self, tensor: Any) -> None:
-        """Refuse values for the tensor in sessions."""
-        self._unfeedable.add(tensor)
-
-    def is_feedable(self, tensor: Any) -> bool:
-        """Whether sessions accept values for the tensor."""
-        op = getattr(tensor, "op", tensor)
-        return tensor not in self._unfeedable and op.node not in self._in_loops
-
-    def prevent_fetching(self, op: Any) -> None:
-        """Refuse to fetch the operation or tensor in sessions."""
-        self._unfetchable.add(op)
-
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Whether sessions fetch the operation or tensor."""
-        op = getattr(tensor_or_op, "op", tensor_or_op)
-        marked = tensor_or_op in self._unfetchable or op in self._unfetchable
-        hidden = op.node in self._in_loops or op.node in self._in_branches
-        return not (marked or hidden)
-
-    def note_in_loop(self, node: int) -> None:
-        """A node was made in a loop, where sessions cannot reach it; for the package."""
-        self._in_loops.add(node)
-
-    def note_in_branch(self, node: int) -> None:
-        """A node was made in a branch of a conditional and may not run; for the package."""
-        self._in_branches.add(node)
-
     def forget_variable_shape(self, handle: Tensor) -> None:
         """Let the variable behind a handle hold values of any shape; for the package.
 
@@ -535,10 +493,3 @@ class Graph(GraphElements, CollectionStore):
     def __repr__(self) -> str:
         finished = ", finalized" if self._finalized else ""
         return f"<tf.Graph with {len(self._operations)} operations{finished}>"
-
-
-def _colocation_class(operations: list[Operation]) -> list[bytes]:
-    groups: list[bytes] = []
-    for operation in operations:
-        groups.extend(group for group in operation.colocation_groups() if group not in groups)
-    return groups

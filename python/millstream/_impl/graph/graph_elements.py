@@ -1,4 +1,4 @@
-"""Finding operations and tensors in a graph."""
+"""The operations and tensors of a graph: how they are found, and which of them sessions reach."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ class GraphElements:
         self._variable_tensors: dict[int, VariableTensor] = {}  # likewise
         self._initialized_values: set[int] = set()  # packed
         self._written: dict[int, Any] = {}  # by the tensor that an assignment gave, packed
+        self._unfeedable: set[Any] = set()
+        self._unfetchable: set[Any] = set()
+        self._in_loops: set[int] = set()  # nodes
+        self._in_branches: set[int] = set()  # nodes of conditionals
         self._lock = threading.RLock()
 
     def _make_operation(self, described: tuple[int, ...], name: str, op_type: str) -> Operation:
@@ -60,7 +64,7 @@ class GraphElements:
             self._sync()
         return self._operations[node]
 
-    def check_outside(self, name: str, inputs: Sequence[Tensor], in_loops: set[int]) -> None:
+    def check_outside(self, name: str, inputs: Sequence[Tensor]) -> None:
         """That a node which is made outside of all loops takes no tensor of one; for the package.
 
         Raises
@@ -69,7 +73,7 @@ class GraphElements:
             It does.
         """
         for tensor in inputs:
-            if tensor.op.node in in_loops:
+            if tensor.op.node in self._in_loops:
                 inside = tensor.op.name
                 cause = f"Cannot use {inside!r} as input to {name!r} because {inside!r} is in a "
                 hint = "the body of a loop returns what is used behind the loop"
@@ -217,3 +221,41 @@ class GraphElements:
         if int(index) >= len(operation.outputs):
             raise KeyError(f"{op_name!r} has {len(operation.outputs)} outputs, so no {name!r}.")
         return self.named_tensor(operation.outputs[int(index)])
+
+    def _control_node(self, item: Any) -> int:
+        given: Any = item
+        owned = isinstance(item, TensorLike) and not isinstance(item, Tensor)
+        element = self.as_graph_element(given.op if owned else given)
+        operation = element.op if isinstance(element, Tensor) else element
+        node: int = operation.node
+        return node
+
+    # ---- What a session may do ----
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Refuse values for the tensor in sessions."""
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Whether sessions accept values for the tensor."""
+        op = getattr(tensor, "op", tensor)
+        return tensor not in self._unfeedable and op.node not in self._in_loops
+
+    def prevent_fetching(self, op: Any) -> None:
+        """Refuse to fetch the operation or tensor in sessions."""
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether sessions fetch the operation or tensor."""
+        op = getattr(tensor_or_op, "op", tensor_or_op)
+        marked = tensor_or_op in self._unfetchable or op in self._unfetchable
+        hidden = op.node in self._in_loops or op.node in self._in_branches
+        return not (marked or hidden)
+
+    def note_in_loop(self, node: int) -> None:
+        """A node was made in a loop, where sessions cannot reach it; for the package."""
+        self._in_loops.add(node)
+
+    def note_in_branch(self, node: int) -> None:
+        """A node was made in a branch of a conditional and may not run; for the package."""
+        self._in_branches.add(node)
