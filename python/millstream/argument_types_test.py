@@ -18,6 +18,7 @@ import pytest
 
 import millstream as tf
 from millstream.argument_checkpoints import calls_of_checkpoints
+from millstream.argument_columns import calls_of_columns
 from millstream.argument_images import calls_of_images
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_library import calls_of_library
@@ -526,6 +527,7 @@ def _table() -> Calls:
             "sess": tf.get_default_session(), "global_step_tensor": tf.constant(0)
         },
         **calls_of_checkpoints(),
+        **calls_of_columns(),
         **calls_of_inputs(),
         **calls_of_images(),
         **calls_of_library(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 # "name: reason", for the name and for all below it.
 _REASONS = """
 GradientTape: gradients are those of a graph; use tf.gradients
+LMDBReader: files of LMDB are read by a library of their own; write them as records, and use tf.TFRecordReader
 autograph: Python's control flow is not translated; use tf.cond, tf.case, tf.while_loop and tf.map_fn
 compat.v2: it is the API of version 2; the names of version 1 are those of tf itself
 config.experimental: devices are opened by sessions; use tf.Session(config=tf.ConfigProto(...)) and tf.Session.list_devices
@@ -13,7 +14,7 @@ config.experimental_connect_to_host: eager execution needs it; use tf.train.Serv
 config.experimental_run_functions_eagerly: all operations are run by tf.Session.run
 config.optimizer: options belong to a session; use the graph_options of tf.ConfigProto
 config.threading: options belong to a session; use the numbers of threads of tf.ConfigProto
-contrib: it is not a part of the API that was kept; tf.contrib.opt alone is there
+contrib: it is not a part of the API that was kept; tf.contrib.opt and tf.contrib.tensorboard are there in part
 distribute: replicas are graphs or processes of their own; use tf.train.replica_device_setter and tf.train.SyncReplicasOptimizer
 distributions: draw by tf.random and write densities by tf.math
 enable_eager_execution: all operations are run by tf.Session.run
@@ -21,9 +22,12 @@ enable_tensor_equality: tensors are equal by identity, as in 1.15 unless told ot
 enable_v2_behavior: the behaviour is that of version 1
 enable_v2_tensorshape: a dimension of a TensorShape is a tf.Dimension, as in 1.15 unless told otherwise
 estimator: write the loop of training; use tf.train.MonitoredTrainingSession
+experimental: it has two options of other executors
 experimental.function_executor_type: functions are run by the executor of their step
 experimental.output_all_intermediates: what a gradient needs of a branch or a loop is found without it
 function: Python functions are not translated; call them while the graph is built
+io.decode_proto: messages are read with their classes; use tf.py_func, or tf.parse_example for tf.train.Example
+io.encode_proto: messages are written with their classes; use tf.py_func
 keras: use tf.layers, tf.losses, tf.metrics and the optimizers of tf.train
 lite: graphs are run by tf.Session; there is no other runtime
 load_file_system_library: files are those of the operating system

@@ -25,7 +25,7 @@ from millstream._impl.session.feeds import (
 )
 from millstream._impl.session.fetches import Fetches, key_of
 from millstream._impl.session.partial_runs import PartialRuns
-from millstream._impl.values.session_config import config_bytes
+from millstream._impl.values.session_config import config_bytes, session_bytes
 
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
@@ -61,7 +61,7 @@ class BaseSession(PartialRuns):
             raise TypeError(f"graph: expected a tf.Graph, got {graph!r}")
         _check_target(target)
         given = numeric_checks.session_config(config) if self._may_check else config
-        data = config_bytes(given)
+        data = session_bytes(given)
         self._graph = graph
         self._config = config
         self._closed = False

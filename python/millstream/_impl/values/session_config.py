@@ -6,6 +6,16 @@ from typing import Any
 
 from millstream._impl import protos
 
+# Fields of the ``ConfigProto`` of sessions that are made without one; `tf.config` sets them.
+default_options: dict[str, bool] = {}
+
+
+def session_bytes(config: Any) -> bytes:
+    """The bytes of a session's ``ConfigProto``, which the default options stand for when None."""
+    if config is None and default_options:
+        config = protos.message_class("ConfigProto")(**default_options)
+    return config_bytes(config)
+
 
 def config_bytes(config: Any) -> bytes:
     """The bytes of a ``ConfigProto``; none for None."""

@@ -1,0 +1,73 @@
+"""Stacks of tensors whose rows have different lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import millstream as tf
+
+
+@pytest.fixture(autouse=True)
+def _session() -> Any:
+    with tf.Graph().as_default(), tf.Session():
+        yield
+
+
+def _ragged(rows: Any) -> Any:
+    return tf.ragged.constant(rows, tf.int32)
+
+
+def _value(ragged: Any) -> Any:
+    found: Any = tf.get_default_session().run(ragged)
+    return found.to_list() if hasattr(found, "to_list") else found.tolist()
+
+
+_A = [[1, 2], [3], []]
+_B = [[4], [], [5, 6, 7]]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        (0, [_A, _B]),
+        (1, [[[1, 2], [4]], [[3], []], [[], [5, 6, 7]]]),
+        (-2, [[[1, 2], [4]], [[3], []], [[], [5, 6, 7]]]),
+    ],
+)
+def test_ragged_tensors(axis: int, expected: Any) -> None:
+    assert _value(tf.ragged.stack([_ragged(_A), _ragged(_B)], axis)) == expected
+
+
+def test_a_last_dimension() -> None:
+    same = [[4, 5], [6], []]
+    found = tf.ragged.stack([_ragged(_A), _ragged(same)], axis=2)
+    assert _value(found) == [[[1, 4], [2, 5]], [[3, 6]], []]
+
+
+def test_of_different_numbers_of_rows() -> None:
+    assert _value(tf.ragged.stack([_ragged(_A), _ragged([[8]])])) == [_A, [[8]]]
+
+
+def test_tensors_and_ragged_tensors() -> None:
+    dense = tf.constant([[1, 2], [3, 4]])
+    assert _value(tf.ragged.stack([dense, _ragged([[5], []])])) == [[[1, 2], [3, 4]], [[5], []]]
+    both = tf.ragged.stack([dense, tf.constant([[5], [6]])], axis=1)
+    assert _value(both) == [[[1, 2], [5]], [[3, 4], [6]]]
+
+
+def test_vectors_and_scalars() -> None:
+    none = tf.constant([], tf.int32)
+    assert _value(tf.ragged.stack([[1, 2], [3], none])) == [[1, 2], [3], []]
+    assert _value(tf.ragged.stack([1, 2])) == [1, 2]
+    assert _value(tf.ragged.stack([[1, 2], [3, 4]], axis=1)) == [[1, 3], [2, 4]]
+
+
+def test_mistakes_are_refused() -> None:
+    with pytest.raises(ValueError, match="one known rank"):
+        tf.ragged.stack([[1], 2])
+    with pytest.raises(ValueError, match="out of bounds"):
+        tf.ragged.stack([[1]], axis=2)
+    with pytest.raises(ValueError, match="one tensor or more"):
+        tf.ragged.stack([])
