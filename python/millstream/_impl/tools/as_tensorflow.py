@@ -96,6 +96,28 @@ def _searched_modules() -> list[Any]:
     return list(dict.fromkeys(found))
 
 
+def _searched_for(path: str) -> list[Any]:
+    """The public modules, those first whose names end as that of an inner module."""
+    own = path.rpartition(".")[2].removesuffix("_ops")
+    return sorted(_searched_modules(), key=lambda one: not one.__name__.endswith(own))
+
+
+def _refused(path: str, name: str, module: Any) -> str:
+    """Why a name of an inner module is not that of a public one, and to use that; "" if it is."""
+    from millstream._impl.tools import contrib_names  # lazy: old programs alone use it
+
+    why = contrib_names.why_refused(path, name)
+    return f"{why}; use {module.__name__}.{name}".replace(_PACKAGE, "tf", 1) if why else ""
+
+
+def why_refused(path: str) -> str:
+    """Why a name of an inner module, as ``"contrib.layers.conv2d"``, is not the public one."""
+    inside, _, name = path.rpartition(".")
+    modules = (one for one in _searched_for(inside) if name in one.__all__)
+    found = next(modules, None)
+    return "" if found is None else _refused(inside, name, found)
+
+
 class _InnerModule(types.ModuleType):
     """A module that is not public: its names are those of public modules."""
 
@@ -137,14 +159,11 @@ class _InnerModule(types.ModuleType):
         holds_modules = contrib_names.holds_modules(inside)
         if contrib_names.has_other_functions(path):
             return importlib.import_module(f"{_ALIAS}.{path}")
-        own = inside.rpartition(".")[2].removesuffix("_ops")
-        for module in sorted(_searched_modules(), key=lambda one: not one.__name__.endswith(own)):
+        for module in _searched_for(inside):
             if name in module.__all__:
-                why = contrib_names.why_refused(inside, name)
+                why = _refused(inside, name, module)
                 if why:
-                    public = f"{module.__name__}.{name}".replace(_PACKAGE, "tf", 1)
-                    message = f"{self.__name__}.{name} is not there: {why}; use {public}"
-                    raise AttributeError(message, name=name)
+                    raise AttributeError(f"{self.__name__}.{name} is not there: {why}", name=name)
                 value = getattr(module, name)
                 # `python.ops.variable_scope` is a module, though tf.variable_scope is a class.
                 if not holds_modules or not name.islower() or isinstance(value, types.ModuleType):
@@ -166,9 +185,14 @@ def _is_misspelt(path: str) -> bool:
 def has_inner(path: str) -> bool:
     """Whether a path through a module that is not public, as ``python.ops.Graph``, is there.
 
-    The last part counts: any module may be on the way, and a module may be the last.
+    The last part counts: any module may be on the way, and a module may be the last, but in
+    modules of ``contrib`` that are known to have functions.
     """
+    from millstream._impl.tools import contrib_names  # lazy: old programs alone use it
+
     module, _, name = path.rpartition(".")
+    if contrib_names.has_other_functions(module) and name != "python":
+        return hasattr(_InnerModule(f"{_ALIAS}.{module}"), name)
     return not name[:1].isupper() or hasattr(_InnerModule(f"{_ALIAS}.{module}"), name)
 
 

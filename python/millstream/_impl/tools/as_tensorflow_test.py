@@ -186,3 +186,28 @@ def test_the_status_says_whether_names_are_missing(
     assert check_names.run([str(good), str(bad)]) == 1
     assert "bad.py:2: tf.constantt" in capsys.readouterr().out
     assert check_names.run([str(broken)]) == 2
+
+
+def test_functions_of_contrib_that_are_refused_are_listed_with_the_reason() -> None:
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow.contrib.layers import fully_connected\n"
+        "slim = tf.contrib.slim\n"
+        "slim.dropout(1.0)\n"
+        "tf.contrib.layers.conv2d(1.0)\n"
+        "tf.contrib.layers.xavier_initializer()\n"
+        "tf.contrib.layers.flatten(1.0)\n"
+        "tf.contrib.losses.mean_squared_error(1.0, 2.0)\n"
+        "from tensorflow.contrib.layers.python.layers import utils\n"
+    )
+    found = check_names.missing_names(program, "p.py")
+    assert [(one.line, one.name) for one in found] == [
+        (2, "tf.contrib.layers.fully_connected"),
+        (4, "tf.contrib.slim.dropout"),
+        (5, "tf.contrib.layers.conv2d"),
+        (8, "tf.contrib.losses.mean_squared_error"),
+    ]
+    assert str(found[2]) == (
+        "p.py:5: tf.contrib.layers.conv2d is not there: it has other arguments and defaults, among "
+        "them an activation; use tf.layers.conv2d"
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from millstream._impl.base import absent_names
-from millstream._impl.tools import as_tensorflow
+from millstream._impl.tools import as_tensorflow, contrib_names
 
 _ROOTS = ("tensorflow", "millstream")
 
@@ -65,7 +65,8 @@ def missing_names(source: str, file: str) -> list[Missing]:
     for line, path in sorted(found):
         missing = str(names.first_missing(path))
         near = as_tensorflow.nearest(missing.rpartition(".")[2])
-        reason = absent_names.reason_of(missing.removeprefix("tf."))
+        path = missing.removeprefix("tf.")
+        reason = as_tensorflow.why_refused(path) or absent_names.reason_of(path)
         result.append(Missing(file, line, missing, near, reason))
     return list(dict.fromkeys(result))
 
@@ -97,7 +98,7 @@ class _Names:
         """Take in a name that stands for a module: ``layers = tf.layers``."""
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             path = self._path_of(node.value)
-            if path is not None and isinstance(_value(path), types.ModuleType):
+            if path is not None and _is_module(path):
                 self._paths.setdefault(node.targets[0].id, path)
 
     def _path_of(self, node: ast.AST) -> str | None:
@@ -139,6 +140,11 @@ class _Names:
             except AttributeError:
                 return "tf." + ".".join(parts[:position])
         return None
+
+
+def _is_module(path: str) -> bool:
+    """Whether a path is that of a public module, or of one with functions of its own."""
+    return isinstance(_value(path), types.ModuleType) or contrib_names.has_other_functions(path)
 
 
 def _value(path: str) -> Any:
