@@ -28,6 +28,7 @@ ROOMS = (
     "session",
     "summary",
     "train",
+    "feature_columns",
     "saved_model",
     "monitored",
     "cluster",

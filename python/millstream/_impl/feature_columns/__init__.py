@@ -1,0 +1,1 @@
+"""Feature columns: what models read of examples, and layers that read it."""
