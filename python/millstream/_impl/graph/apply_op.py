@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from millstream._impl.graph.operation import Operation, Tensor
     from millstream._impl.values.dtypes import DType
 
+# Ops that work on the elements of their first input, and so on those of a ragged tensor.
+_NAMES = (
+    "Abs Acos Acosh AsString Asin Asinh Atan Atanh Ceil Cos Cosh DecodeBase64 Digamma "
+    "EncodeBase64 Erf Erfc Exp Expm1 Floor Inv IsFinite IsInf IsNan Lgamma Log Log1p "
+    "LogicalNot Neg OnesLike Reciprocal RegexFullMatch RegexReplace Relu Rint Round Rsqrt "
+    "Sigmoid Sign Sin Sinh Sqrt Square StaticRegexFullMatch StaticRegexReplace StringLength "
+    "StringLower StringStrip StringToHashBucket StringToHashBucketFast "
+    "StringToHashBucketStrong StringToNumber StringUpper Substr Tan Tanh UnicodeScript "
+    "UnicodeTranscode ZerosLike"
+)
+_BY_ELEMENTS = frozenset(_NAMES.split())
+
 
 def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...], name: Any) -> Any:
     """Add a node of the op to the graph of its arguments.
@@ -43,6 +55,10 @@ def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...],
     ValueError
         Arguments are of several graphs, or the op refuses their shapes or its attributes.
     """
+    if info.name in _BY_ELEMENTS and hasattr(arguments[0], "with_flat_values"):
+        rows: Any = arguments[0]  # ragged
+        flat = apply(info, (rows.flat_values, *arguments[1:]), attributes, name)
+        return rows.with_flat_values(flat)
     graph = graph_of(arguments)
     full_name = graph.op_name(name or info.name)
     types = _explicit_types(info, attributes)

@@ -24,8 +24,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     Parameters
     ----------
     values
-        The tensors, of one type and of shapes that differ in that dimension only. One that is not
-        in a list is returned as it is.
+        The tensors, of one type and of shapes that differ in that dimension only; or ragged
+        tensors. One that is not in a list is returned as it is.
     axis
         The dimension; negative counts from the end.
     name
@@ -38,6 +38,10 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
+    ragged = next((one for one in values if hasattr(one, "_side_by_side")), None)
+    if ragged is not None:
+        joined: Tensor = ragged._side_by_side(values, axis, name)
+        return joined
     if len(values) == 1:
         with scopes.name_scope(name, "concat") as scope:
             convert_to_tensor(axis, dtypes.int32, "concat_dim").shape.assert_has_rank(0)

@@ -401,7 +401,7 @@ def gather(
     Parameters
     ----------
     params
-        The tensor, or a variable.
+        The tensor, which may be ragged, or a variable.
     indices
         The indices, of any shape; it takes the place of the dimension.
     validate_indices
@@ -420,6 +420,9 @@ def gather(
     """
     if axis is None:
         axis = batch_dims
+    if hasattr(params, "_rows_at") and axis == 0:
+        rows_at: Tensor = params._rows_at(indices)
+        return rows_at
     rows = getattr(params, "sparse_read", None)
     if rows is not None and isinstance(axis, int) and axis == 0 and batch_dims == 0:
         return rows(indices, name=name)

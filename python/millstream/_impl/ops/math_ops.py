@@ -170,6 +170,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         if isinstance(x, SparseTensor):
             values = gen_ops.cast(x.values, wanted, name=scope)
             return SparseTensor(x.indices, values, x.dense_shape)
+        if hasattr(x, "with_flat_values"):
+            return x.with_flat_values(cast(x.flat_values, wanted))
         value = convert_to_tensor(x, name="x")
         if value.dtype.base_dtype == wanted:
             return value

@@ -11,6 +11,7 @@ from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import FUNCTION, takes
 from millstream._impl.ops import check_ops
+from millstream._impl.ops.ragged_reductions import RaggedFunctions
 from millstream._impl.ops.ragged_rows import RaggedRows
 
 
@@ -95,7 +96,7 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     return left, right
 
 
-class RaggedArithmetic(RaggedRows):
+class RaggedArithmetic(RaggedFunctions):
     """Rows with the operators of Python, on numbers and on rows of the same lengths."""
 
     __add__, __radd__ = _binary(operator.add)

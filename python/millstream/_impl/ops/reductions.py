@@ -47,6 +47,9 @@ def _reduction(
     ) -> Tensor:
         axis = one_of(axis, reduction_indices, "axis", "reduction_indices")
         keep = one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+        of_ragged = getattr(input_tensor, "_reduced", None)
+        if of_ragged is not None:
+            return of_ragged(public_name, axis, bool(keep), name)
         of_any_type = dtype is None or isinstance(input_tensor, TensorLike)
         tensor = convert_to_tensor(input_tensor, None if of_any_type else dtype)
         result = op(tensor, _axes(tensor, axis), bool(keep), name)
@@ -59,11 +62,11 @@ def _reduction(
     Parameters
     ----------
     input_tensor
-        The tensor.
+        The tensor, which may be ragged.
     axis
         The dimensions, one or a list; negative counts from the end; by default all.
     keepdims
-        Keep them with size 1.
+        Keep them with size 1; not of a ragged tensor.
     name
         Name of the result.
     reduction_indices, keep_dims
