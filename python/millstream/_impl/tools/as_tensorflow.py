@@ -157,7 +157,7 @@ class _InnerModule(types.ModuleType):
             return found
         path = f"{inside}.{name}"
         holds_modules = contrib_names.holds_modules(inside)
-        if contrib_names.has_other_functions(path):
+        if contrib_names.has_other_functions(path) or contrib_names.is_own(path):
             return importlib.import_module(f"{_ALIAS}.{path}")
         for module in _searched_for(inside):
             if name in module.__all__:
@@ -170,7 +170,7 @@ class _InnerModule(types.ModuleType):
                     return value
         if name.islower() and holds_modules and not _is_misspelt(path):
             return importlib.import_module(f"{_ALIAS}.{path}")
-        return None
+        return contrib_names.op_function(inside, name)
 
 
 def _is_misspelt(path: str) -> bool:

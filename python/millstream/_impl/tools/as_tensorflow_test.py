@@ -211,3 +211,46 @@ def test_functions_of_contrib_that_are_refused_are_listed_with_the_reason() -> N
         "p.py:5: tf.contrib.layers.conv2d is not there: it has other arguments and defaults, among "
         "them an activation; use tf.layers.conv2d"
     )
+
+
+def test_tables_of_contrib_are_there(tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("one\ntwo\n")
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow.contrib import lookup\n"
+        "from tensorflow.python.ops import lookup_ops\n"
+        f"path = {str(words)!r}\n"
+        "keys = tf.constant(['two', 'three'])\n"
+        "ids = lookup.index_table_from_file(path, num_oov_buckets=1).lookup(keys)\n"
+        "own = lookup_ops.index_table_from_tensor(tf.constant(['two']), default_value=7)\n"
+        "texts = lookup.index_to_string_table_from_file(path, default_value='no')\n"
+        "back = texts.lookup(tf.constant([0, 9], tf.int64))\n"
+        "table = lookup.MutableHashTable(tf.string, tf.int64, -1)\n"
+        "fill = table.insert(tf.constant(['two']), tf.constant([5], tf.int64))\n"
+        "with tf.Session() as sess:\n"
+        "    sess.run([tf.tables_initializer(), fill])\n"
+        "    found = sess.run([ids, own.lookup(keys), back, table.lookup(keys)])\n"
+        "    print([one.tolist() for one in found], isinstance(lookup.HashTable, type))\n"
+    )
+    done = _run(tmp_path, program)
+    assert done.stdout == "[[1, 2], [0, 7], [b'one', b'no'], [5, -1]] True\n", done.stderr
+
+
+def test_ops_have_their_functions_in_modules_of_ops(tmp_path: Path) -> None:
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow.python.ops import control_flow_ops\n"
+        "from tensorflow.contrib.framework.python.ops import audio_ops\n"
+        "def one_of(x, functions, which):\n"
+        "    return control_flow_ops.merge([\n"
+        "        each(control_flow_ops.switch(x, tf.equal(which, i))[1])\n"
+        "        for i, each in enumerate(functions)])[0]\n"
+        "which = tf.placeholder(tf.int32, [])\n"
+        "chosen = one_of(tf.constant([4.0]), [tf.sqrt, tf.square, tf.negative], which)\n"
+        "wave = audio_ops.audio_spectrogram(tf.ones([64, 1]), 32, 16)\n"
+        "with tf.Session() as sess:\n"
+        "    print([sess.run(chosen, {which: i}).tolist() for i in range(3)], wave.shape)\n"
+    )
+    done = _run(tmp_path, program)
+    assert done.stdout == "[[2.0], [16.0], [-4.0]] (1, 3, 17)\n", done.stderr

@@ -15,6 +15,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.graph import Graph
 from millstream._impl.ops import reductions
 from millstream._impl.session.session import Session
+from millstream._impl.tools import contrib_lookup
 from millstream._impl.train import moving_averages
 from millstream._impl.values import dtypes
 from millstream._impl.variables import initializers, variable_ops
@@ -86,6 +87,8 @@ _OWN: dict[str, dict[str, Any]] = {
     },
 }
 _OWN["contrib.slim"] = _OWN["contrib.layers"]
+_OWN["contrib.lookup"] = _OWN["python.ops.lookup_ops"] = contrib_lookup.NAMES
+_OWN["python.ops.control_flow_ops"] = {"merge": gen_ops.merge, "switch": gen_ops.switch}
 _OWN["python.client.device_lib"] = {"list_local_devices": list_local_devices}
 _OWN["python.training.moving_averages"] = {"assign_moving_average": assign_moving_average}
 
@@ -93,6 +96,17 @@ _OWN["python.training.moving_averages"] = {"assign_moving_average": assign_movin
 def own_name(module: str, name: str) -> Any:
     """What a name of a module, as ``"contrib.layers"``, stands for; None if it is not ours."""
     return _OWN.get(module, {}).get(name)
+
+
+def op_function(module: str, name: str) -> Any:
+    """The function of an op in a module of ops, as ``"python.ops.control_flow_ops"``; or None."""
+    is_op = module.endswith("_ops") and name.islower() and not name.startswith("_")
+    return getattr(gen_ops, name, None) if is_op else None
+
+
+def is_own(module: str) -> bool:
+    """Whether names of a module, as ``"contrib.lookup"``, stand for functions of this one."""
+    return module in _OWN
 
 
 def why_refused(module: str, name: str) -> str:
