@@ -87,6 +87,8 @@ MILLSTREAM_GRADIENT("RaggedGather", GatherGradient);
 MILLSTREAM_GRADIENT("RaggedTensorToSparse", ToSparseGradient);
 MILLSTREAM_GRADIENT("RaggedTensorToTensor", ToTensorGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("RaggedRange");
+MILLSTREAM_NOT_DIFFERENTIABLE("RaggedTensorFromVariant");
+MILLSTREAM_NOT_DIFFERENTIABLE("RaggedTensorToVariant");
 
 }  // namespace
 }  // namespace millstream

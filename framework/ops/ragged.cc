@@ -162,5 +162,63 @@ stands for the longest row, and the scalar -1 for that in all dimensions. A part
 ops have them, or VALUE_ROWIDS, which has the row of each value; before these comes FIRST_DIM_SIZE, how many
 rows there are.)");
 
+// ---- RaggedTensorToVariant, RaggedTensorFromVariant ----
+
+Status ToVariantShape(ShapeContext* context) {
+  const int values = context->num_inputs() - 1;
+  for (int i = 0; i < values; ++i) MS_RETURN_IF_ERROR(context->WithRank(i, 1).status());
+  MS_RETURN_IF_ERROR(context->WithRankAtLeast(values, 1).status());
+  MS_ASSIGN_OR_RETURN(const bool is_batch, context->Attr<bool>("batched_input"));
+  if (!is_batch) return ScalarShape(context);
+  const PartialShape& splits = context->input(0);
+  const int64_t size = splits.known_rank() ? splits.dim(0) : kUnknownDim;
+  context->SetOutput(0, PartialShape::Vector(size > 0 ? size - 1 : kUnknownDim));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("RaggedTensorToVariant")
+    .Input("rt_nested_splits: RAGGED_RANK * Tsplits")
+    .Input("rt_dense_values: Tvalues")
+    .Output("encoded_ragged: variant")
+    .Attr("RAGGED_RANK: int >= 1")
+    .Attr("Tvalues: type")
+    .Attr(TypeAttr("Tsplits", kIndexTypes))
+    .Attr("batched_input: bool")
+    .Shape(ToVariantShape)
+    .Doc(R"(Puts a ragged tensor into a variant, or with batched_input each of its rows into one.
+
+The ragged tensor is the splits of its dimensions, outermost first, and its values. INVALID_ARGUMENT for
+splits that are not in order or do not end at the last row.)");
+
+Status FromVariantShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const int64_t inner, context->Attr<int64_t>("input_ragged_rank"));
+  MS_ASSIGN_OR_RETURN(const int64_t found, context->Attr<int64_t>("output_ragged_rank"));
+  const PartialShape& encoded = context->input(0);
+  if (encoded.known_rank() &&
+      (inner >= 0 ? inner + encoded.rank() != found : encoded.rank() > found)) {
+    return InvalidAttr(*context, "output_ragged_rank", "expected input_ragged_rank plus the rank ",
+                       "of encoded_ragged, ", inner, " + ", encoded.rank(), ", got ", found);
+  }
+  for (int i = 0; i + 1 < context->num_outputs(); ++i) {
+    context->SetOutput(i, PartialShape::Vector(kUnknownDim));
+  }
+  context->SetOutput(context->num_outputs() - 1, PartialShape());
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("RaggedTensorFromVariant")
+    .Input("encoded_ragged: variant")
+    .Output("output_nested_splits: output_ragged_rank * Tsplits")
+    .Output("output_dense_values: Tvalues")
+    .Attr("input_ragged_rank: int >= -1")
+    .Attr("output_ragged_rank: int >= 1")
+    .Attr("Tvalues: type")
+    .Attr(TypeAttr("Tsplits", kIndexTypes))
+    .Shape(FromVariantShape)
+    .Doc(R"(Gives the ragged tensor of variants, the reverse of RaggedTensorToVariant.
+
+Each element has input_ragged_rank splits; -1 stands for what follows from output_ragged_rank. The dimensions
+of encoded_ragged come before those of the elements. INVALID_ARGUMENT for elements of another type or rank.)");
+
 }  // namespace
 }  // namespace millstream

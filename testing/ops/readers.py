@@ -7,6 +7,7 @@ from testing.ops.support.registry import NotTested, define_tests
 _READS = NotTested(
     "reads files: python/millstream/_impl/ops/readers_test.py compares what comes out of a reader"
 )
+_REPLACED = NotTested("runs as the op on handles")
 _READERS = ["FixedLengthRecord", "Identity", "TFRecord", "TextLine", "WholeFile"]
 _READS_OF_THEM = [
     "NumRecordsProduced",
@@ -24,4 +25,8 @@ define_tests(
         *(f"Reader{what}V2" for what in _READS_OF_THEM),
     ],
     reference=_READS,
+)
+define_tests(
+    [*(f"{kind}Reader" for kind in _READERS), *(f"Reader{what}" for what in _READS_OF_THEM)],
+    reference=_REPLACED,
 )

@@ -212,3 +212,24 @@ def test_errors_name_what_is_wrong(tmp_path: Path, session: tf.Session) -> None:
     negative = b"\x10" + b"\xff" * 9 + b"\x01"  # field 2: -1
     with pytest.raises(tf.errors.InvalidArgumentError, match="-1 finished"):
         session.run(tf.IdentityReader().restore_state(negative))
+
+
+def test_readers_of_imported_graphs_work_on_references(session: tf.Session) -> None:
+    graph_def = tf.GraphDef()
+    names = graph_def.node.add(name="names", op="Const")
+    names.attr["dtype"].type = tf.string.as_datatype_enum
+    names.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(["a", "b"]))
+    queue = graph_def.node.add(name="queue", op="FIFOQueue")
+    queue.attr["component_types"].list.type.append(tf.string.as_datatype_enum)
+    fill = graph_def.node.add(name="fill", op="QueueEnqueueMany", input=["queue", "names"])
+    fill.attr["Tcomponents"].list.type.append(tf.string.as_datatype_enum)
+    graph_def.node.add(name="reader", op="IdentityReader")
+    graph_def.node.add(name="read", op="ReaderRead", input=["reader", "queue"])
+    graph_def.node.add(name="count", op="ReaderNumRecordsProduced", input=["reader"])
+    fill_op, key, value, count = tf.import_graph_def(
+        graph_def, return_elements=["fill", "read:0", "read:1", "count:0"], name=""
+    )
+    session.run(fill_op)
+    assert session.run([key, value]) == [b"a", b"a"]
+    assert session.run([key, value]) == [b"b", b"b"]
+    assert session.run(count) == 2
