@@ -31,6 +31,26 @@ Status DrawnShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// Input 2 says the shape. Parameters are for all of its first dimension, or for each.
+Status BinomialShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(CheckState(*context));
+  MS_RETURN_IF_ERROR(context->WithRank(1, 0).status());
+  MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 2));
+  if (shape.known_rank() && shape.rank() == 0) {
+    return InvalidInput(*context, 2, "must not be empty");
+  }
+  const int64_t batches = shape.known_rank() ? shape.dim(0) : kUnknownDim;
+  for (int i = 3; i < context->num_inputs(); ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape parameter, context->WithRankAtMost(i, 1));
+    const int64_t count = parameter.num_elements();
+    if (count == 1 || count == kUnknownDim || batches == kUnknownDim || count == batches) continue;
+    return InvalidInput(*context, i, "expected one number or ", batches, ", got shape ",
+                        parameter.ToString());
+  }
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 Status SkipShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(CheckState(*context));
   for (int i = 1; i < 3; ++i) MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
@@ -109,6 +129,24 @@ MILLSTREAM_OP("StatefulUniformInt")
     .Stateful()
     .Shape(DrawnShape<2>)
     .Doc(std::string("Draws whole numbers from minval to maxval, exclusive.") + kStateDoc);
+
+MILLSTREAM_OP("StatefulRandomBinomial")
+    .With(State)
+    .Input("shape: S")
+    .Input("counts: T")
+    .Input("probs: T")
+    .Output("output: dtype")
+    .Attr(TypeAttr("S", kIndexTypes))
+    .Attr("T: {half, float, double, int32, int64} = double")
+    .Attr("dtype: {half, float, double, int32, int64} = int64")
+    .Stateful()
+    .Shape(BinomialShape)
+    .Doc(std::string(
+             R"(Draws how many of so many trials succeed: numbers of the binomial distribution.
+
+counts are the numbers of trials, probs the chances of success: a scalar, or a vector with a number for each of
+the first dimension of shape. NaN, or 0 as a whole number, for a parameter that is no number.)") +
+         kStateDoc);
 
 MILLSTREAM_OP("RngSkip")
     .With(State)

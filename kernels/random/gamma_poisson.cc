@@ -12,53 +12,12 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
-#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
-#include "kernels/random/distributions.h"
+#include "kernels/random/drawn_numbers.h"
 #include "kernels/random/philox.h"
 
 namespace millstream::kernels {
 namespace {
-
-constexpr uint64_t kReservedBlocksPerOutput = 256;
-
-// Uniform and normal numbers from successive blocks, each of which gives two of a kind. The second
-// one comes first.
-class Numbers {
- public:
-  explicit Numbers(const PhiloxPosition& position) : position_(position) {}
-
-  double Uniform() {
-    if (uniform_left_ == 0) {
-      block_ = NextBlock();
-      uniform_left_ = 2;
-    }
-    --uniform_left_;
-    return UniformDouble(block_[2 * uniform_left_], block_[2 * uniform_left_ + 1]);
-  }
-
-  double Normal() {
-    if (normal_left_ == 0) {
-      const PhiloxBlock block = NextBlock();
-      NormalPairFrom<double>(block.data(), normal_);
-      normal_left_ = 2;
-    }
-    return normal_[--normal_left_];
-  }
-
- private:
-  PhiloxBlock NextBlock() {
-    const PhiloxBlock block = PhiloxAt(position_);
-    position_ = position_.Advanced(1);
-    return block;
-  }
-
-  PhiloxPosition position_;
-  PhiloxBlock block_{};
-  double normal_[2] = {};
-  unsigned uniform_left_ = 0;
-  unsigned normal_left_ = 0;
-};
 
 // G. Marsaglia, W. Tsang: A simple method for generating gamma variables (2000). A shape below 1 is
 // raised by 1, and the number multiplied by a power of a uniform one.
@@ -112,26 +71,6 @@ double DrawPoisson(double rate, double largest, Numbers* numbers) {
     int sign = 0;
     const double t = -rate + k * log_rate - lgamma_r(k + 1, &sign);
     if (s <= t) return k;
-  }
-}
-
-double ReadNumber(const ms::View& view, int64_t i) {
-  switch (view.dtype()) {
-    case MS_FLOAT16: return static_cast<double>(static_cast<float>(view.data<Float16>()[i]));
-    case MS_FLOAT32: return static_cast<double>(view.data<float>()[i]);
-    case MS_INT32: return view.data<int32_t>()[i];
-    case MS_INT64: return static_cast<double>(view.data<int64_t>()[i]);
-    default: return view.data<double>()[i];
-  }
-}
-
-void WriteNumber(const ms::View& view, int64_t i, double number) {
-  switch (view.dtype()) {
-    case MS_FLOAT16: view.data<Float16>()[i] = Float16(static_cast<float>(number)); break;
-    case MS_FLOAT32: view.data<float>()[i] = static_cast<float>(number); break;
-    case MS_INT32: view.data<int32_t>()[i] = static_cast<int32_t>(number); break;
-    case MS_INT64: view.data<int64_t>()[i] = static_cast<int64_t>(number); break;
-    default: view.data<double>()[i] = number; break;
   }
 }
 

@@ -198,3 +198,66 @@ define_tests(
         Property.REPEATABLE: "numbers are others in each run",
     },
 )
+
+# ---- StatefulRandomBinomial ----
+
+
+def _make_binomial(source: Source, op: Any) -> Case:
+    types = ("float16", "float32", "float64", "int32", "int64")
+    kind, result = source.pick(types), source.pick(types)
+    sizes = drawn_sizes(source) if source.chance(0.3) else [source.integer(1, 4), 400]
+    shape = indices(source, sizes)
+    batches = source.pick(([], [1], sizes[:1]))
+    counts = np.floor(source.random.random(batches) * source.pick((4, 40, 2000)))
+    chances = source.random.random(batches)
+    if source.chance(0.1):
+        chances = chances * source.pick((0, -1, 3, np.nan))
+    with np.errstate(all="ignore"):
+        stored = [Input(kind, one.astype(kind)) for one in (counts, chances)]
+    state = np.array([source.pick((0, 7, -1)), 0, source.integer(0, 2**60)], np.int64)
+    inputs = [Input("int64", state, source="resource"), scalar(1, "int64"), shape, *stored]
+    attrs = {"S": type_attr(shape.dtype), "T": type_attr(kind), "dtype": type_attr(result)}
+    return Case(op.name, inputs, attrs, {"result": result})
+
+
+def _binomial(case: Case) -> Outcome:
+    sizes = integers(case, 2)
+    refuse_unless(len(sizes) > 0, "shape")
+    shape = checked_size(sizes, "shape")
+    for i, name in ((3, "counts"), (4, "probs")):
+        given = case.array(i)
+        refuse_unless(given.ndim <= 1 and given.size in (1, shape[0]), name)
+    count = int(np.prod(shape, dtype=object))
+    trials, chances = (case.array(i).astype(float).reshape(-1) for i in (3, 4))
+
+    def check(values: Array) -> str:
+        if count == 0 or np.isnan(trials).any() or np.isnan(chances).any():
+            return ""
+        drawn = values.astype(float).reshape(shape[0], -1)
+        most = np.maximum(trials, 0)[:, None]
+        if ((drawn < 0) | (drawn > most)).any() or (drawn != np.floor(drawn)).any():
+            return "is no count"
+        chance = np.clip(chances, 0, 1)[:, None]
+        means = most * chance
+        bound = 8 * np.sqrt(means * (1 - chance) / drawn.shape[1]) + 0.002 * means + 1e-9
+        near = np.abs(drawn.mean(1, keepdims=True) - means) <= bound
+        if drawn.shape[1] < 200 or near.all():
+            return ""
+        return f"has the means {drawn.mean(1)}, expected {means}"
+
+    return [Drawn(shape, check), _moved(case.array(0), 0, count * _RESERVED)]
+
+
+def _large_binomial(values: Values) -> Any:
+    state = tf.Variable(np.array([1, 2, 3], np.int64), use_resource=True)
+    counts = np.linspace(1, 500, 100)
+    draw = function_of("StatefulRandomBinomial")
+    return draw(state.handle, np.int64(1), [100, 500], counts, np.linspace(0.0, 1.0, 100))
+
+
+define_tests(
+    "StatefulRandomBinomial",
+    cases=_make_binomial,
+    reference=_binomial,
+    determinism=LargeCase(_large_binomial),
+)

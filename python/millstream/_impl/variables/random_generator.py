@@ -223,6 +223,36 @@ class Generator:
             self._state.handle, self._alg, shape_tensor(shape), dtypes.as_dtype(dtype), name
         )
 
+    def binomial(
+        self,
+        shape: Any,
+        counts: Any,
+        probs: Any,
+        dtype: Any = dtypes.int32,
+        name: str | None = None,
+    ) -> Tensor:
+        """How many of `counts` trials succeed, each with the chance `probs`.
+
+        Both are numbers, or vectors with one for each of the first dimension of `shape`.
+        """
+        trials = convert_to_tensor(counts, name="counts")
+        kind = trials.dtype
+        if isinstance(probs, Tensor):
+            kind = probs.dtype
+        elif not kind.is_floating:
+            kind = dtypes.float64
+        if trials.dtype != kind:
+            trials = gen_ops.cast(trials, kind)
+        return gen_ops.stateful_random_binomial(
+            self._state.handle,
+            self._alg,
+            shape_tensor(shape),
+            trials,
+            convert_to_tensor(probs, kind, "probs"),
+            dtype=dtypes.as_dtype(dtype),
+            name=name,
+        )
+
     def make_seeds(self, count: int = 1) -> Tensor:
         """Seeds for stateless operations, [2, count]."""
         keys = self.uniform_full_int([count], dtypes.int64)

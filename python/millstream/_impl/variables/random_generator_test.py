@@ -72,3 +72,25 @@ def test_the_global_generator_belongs_to_the_graph() -> None:
 def test_what_is_no_algorithm_is_refused() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="alg: 2 is no algorithm"):
         _Generator.from_seed(7, alg=2)
+
+
+def test_binomial_numbers_have_the_chances_of_their_batches() -> None:
+    with tf.Graph().as_default():
+        generator = _Generator.from_seed(7)
+        counts, chances = np.array([5.0, 100.0, 2000.0]), np.array([0.3, 0.9, 0.5])
+        drawn = generator.binomial([3, 20_000], counts=counts, probs=chances)
+        numbers, state = _run(drawn, generator.state)
+    assert numbers.dtype == np.int32
+    assert state.tolist() == [7 + 60_000 * 256, 0, 0]
+    means = counts * chances
+    variances = means * (1 - chances)
+    # Five deviations of a mean of so many numbers, and a twentieth of the variance.
+    assert (np.abs(numbers.mean(1) - means) < 5 * np.sqrt(variances / 20_000)).all()
+    np.testing.assert_allclose(numbers.var(1), variances, rtol=0.05)
+
+
+def test_binomial_numbers_of_one_parameter() -> None:
+    with tf.Graph().as_default():
+        drawn = _Generator.from_seed(7).binomial([2, 3], 4, 1.0, dtype=tf.float32)
+        (numbers,) = _run(drawn)
+    np.testing.assert_array_equal(numbers, np.full([2, 3], 4.0, np.float32))
