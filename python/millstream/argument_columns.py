@@ -102,6 +102,7 @@ def calls_of_columns() -> Calls:
             "dense_shape_dtype": tf.int64, "indices_shape": [None],
         },
         tf.TensorArraySpec: lambda: {"element_shape": [2], "dtype": tf.float32},
+        tf.train.experimental.PythonState: dict,
         tf.ragged.stack: lambda: {"values": [[1], [2]], "axis": 0},
         tf.config.get_soft_device_placement: dict,
         tf.config.set_soft_device_placement: lambda: {"enabled": False},

@@ -171,7 +171,8 @@ class Checkpoint:
         """Open a checkpoint. Methods of the result give the variables their values.
 
         Variables may be made later: the result's methods look at what there is when they are
-        called. A checkpoint that `Saver` wrote is read by the names of the variables.
+        called. A `tf.train.experimental.PythonState` gets its state at once. A checkpoint that
+        `Saver` wrote is read by the names of the variables.
 
         Parameters
         ----------
@@ -196,6 +197,7 @@ class Checkpoint:
             status: LoadStatus | InitializationStatus = InitializationStatus(self)
         else:
             status = LoadStatus(self, os.fspath(save_path), self._checkpoint_nodes)
+            status.restore_states()
         # Made now, so that it is initialized with the other variables.
         _ = self.save_counter
         return status

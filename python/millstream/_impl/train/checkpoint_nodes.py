@@ -46,22 +46,24 @@ class CheckpointNodes:
     """Saves and restores variables under keys, by nodes that it adds to their graph."""
 
     def __init__(self) -> None:
-        self._savers: dict[Any, tuple[Tensor, Tensor, Operation]] = {}
+        self._savers: dict[Any, tuple[list[Tensor], Operation]] = {}
         self._restorers: dict[Any, tuple[Tensor, Operation]] = {}
 
     def save(self, session: Any, prefix: str, objects: ObjectGraph) -> None:
-        """Write a checkpoint of all variables of the objects."""
-        items = objects.items()
+        """Write a checkpoint of all variables of the objects, and of their texts."""
+        items, texts = objects.items(), objects.texts()
         graph = session.graph
         _check_graph(items, graph)
-        place = _place(graph, items)
+        place = (*_place(graph, items), *texts)
         if place not in self._savers:
-            self._savers[place] = self._add_save(graph, items)
-        prefix_tensor, message, saved = self._savers[place]
-        data = objects.message().SerializeToString()
-        session.run(saved, {prefix_tensor: prefix, message: data})
+            self._savers[place] = self._add_save(graph, items, list(texts))
+        fed, saved = self._savers[place]
+        values = [prefix, objects.message().SerializeToString(), *texts.values()]
+        session.run(saved, dict(zip(fed, values, strict=True)))
 
-    def _add_save(self, graph: Graph, items: Sequence[SaveItem]) -> Any:
+    def _add_save(
+        self, graph: Graph, items: Sequence[SaveItem], texts: Sequence[str]
+    ) -> tuple[list[Tensor], Operation]:
         with (
             graph.as_default(),
             graph.control_dependencies(None),
@@ -69,13 +71,14 @@ class CheckpointNodes:
         ):
             prefix = placeholder(dtypes.string, (), name="prefix")
             message = placeholder(dtypes.string, (), name="object_graph")
+            states = [placeholder(dtypes.string, (), name="py_state") for _ in texts]
             saved = gen_ops.save_v2(
                 prefix,
-                [*(item.key for item in items), GRAPH_KEY],
-                [*(item.spec for item in items), ""],
-                [*(item.value for item in items), message],
+                [*(item.key for item in items), *texts, GRAPH_KEY],
+                [*(item.spec for item in items), *("" for _ in texts), ""],
+                [*(item.value for item in items), *states, message],
             )
-        return prefix, message, saved
+        return [prefix, message, *states], saved
 
     def restore(self, session: Any, prefix: str, items: Sequence[SaveItem]) -> None:
         """Give variables the values under their keys."""

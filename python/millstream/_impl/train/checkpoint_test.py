@@ -290,3 +290,33 @@ def test_damaged_objects_are_named(tmp_path: Path) -> None:
             path = tf.train.Saver({key: text}).save(sess, str(tmp_path / "bad"))
             with pytest.raises(tf.errors.DataLossError, match=f"{key}.*{why}"):
                 tf.train.Checkpoint().restore(path)
+
+
+class _Place(tf.train.experimental.PythonState):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def serialize(self) -> str:
+        return "\n".join(self.lines)
+
+    def deserialize(self, string_value: bytes) -> None:
+        self.lines = string_value.decode().split("\n")
+
+
+def test_texts_of_objects_are_saved_and_given_back(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        place, v = _Place(), tf.Variable(2.0)
+        checkpoint = tf.train.Checkpoint(inner={"place": place}, v=v)
+        sess.run(v.initializer)
+        place.lines = ["a", "b"]
+        first = checkpoint.save(str(tmp_path / "ckpt"))
+        place.lines = ["c"]
+        second = checkpoint.save(str(tmp_path / "ckpt"))
+        assert "inner/place/.ATTRIBUTES/py_state" in dict(tf.train.list_variables(first))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        other = _Place()
+        checkpoint = tf.train.Checkpoint(inner={"place": other}, v=tf.Variable(0.0))
+        checkpoint.restore(first).assert_consumed().run_restore_ops()
+        assert other.lines == ["a", "b"]
+        checkpoint.restore(second)
+        assert other.lines == ["c"]

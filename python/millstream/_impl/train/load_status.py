@@ -152,6 +152,14 @@ class LoadStatus:
 
     # ---- Values ----
 
+    def restore_states(self) -> None:
+        """Give the objects whose state is a text that of the checkpoint."""
+        if self._message is None:
+            return
+        graph = self._root._objects()
+        for number, key in Match(graph, self._message).state_keys().items():
+            graph.states()[number].deserialize(self._reader.get_tensor(key))
+
     def run_restore_ops(self, session: Any = None) -> None:
         """Give the variables their values.
 

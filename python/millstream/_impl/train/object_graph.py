@@ -14,6 +14,7 @@ from typing import Any
 
 from millstream._impl import protos
 from millstream._impl.base import errors
+from millstream._impl.base.public import public
 from millstream._impl.protos.message import DecodeError
 from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.save_items import SaveItem, save_name
@@ -22,10 +23,52 @@ from millstream._impl.variables.variables import Variable
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "VARIABLE_VALUE"
+_STATE = "py_state"
 _VARIABLES = (Variable, PartitionedVariable)
 # Of these packages, objects say themselves what they hold (`_checkpoint_children`) or hold nothing.
 _NOT_OF_USERS = {"builtins", "millstream", "numpy"}
 _NOT_OBJECTS = (type, types.ModuleType, types.FunctionType, types.MethodType)
+
+
+@public("train.experimental.PythonState")
+class PythonState:
+    """The base of objects of a program whose state is a text in checkpoints of objects.
+
+    `tf.train.Checkpoint` asks for the text when it saves, and gives it back when it restores.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> class Place(tf.train.experimental.PythonState):
+    ...     line = 0
+    ...     def serialize(self):
+    ...         return str(self.line)
+    ...     def deserialize(self, string_value):
+    ...         self.line = int(string_value)
+    ...
+    >>> place = Place()
+    >>> place.line = 7
+    >>> checkpoint = tf.train.Checkpoint(place=place)
+    >>> path = checkpoint.save(tempfile.mkdtemp() + "/ckpt")
+    >>> place.line = 9
+    >>> status = checkpoint.restore(path)
+    >>> place.line
+    7
+    """
+
+    def serialize(self) -> str | bytes:
+        """The text of the state."""
+        raise NotImplementedError(f"{type(self).__name__}.serialize")
+
+    def deserialize(self, string_value: bytes) -> None:
+        """Take the state of a text.
+
+        Parameters
+        ----------
+        string_value
+            The text, as bytes.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.deserialize")
 
 
 def escaped(name: str) -> str:
@@ -50,7 +93,7 @@ def children_of(value: Any) -> dict[str, Any] | None:
     own = getattr(value, "_checkpoint_children", None)
     if own is not None and not isinstance(value, type):
         return tracked(own())
-    if is_of_user(value):
+    if is_of_user(value) or isinstance(value, PythonState):
         return tracked(vars(value))
     return None
 
@@ -74,7 +117,7 @@ def tracked(values: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _holds_variables(value: Any, seen: set[int]) -> bool:
-    if isinstance(value, _VARIABLES):
+    if isinstance(value, (*_VARIABLES, PythonState)):
         return True
     if id(value) in seen:
         return False
@@ -161,8 +204,23 @@ class ObjectGraph:
             if isinstance(value, _VARIABLES)
         ]
 
+    def states(self) -> dict[int, PythonState]:
+        """The objects whose state is a text, by number."""
+        return {
+            number: value
+            for number, value in enumerate(self.objects)
+            if isinstance(value, PythonState)
+        }
+
+    def texts(self) -> dict[str, str | bytes]:
+        """The texts that are saved, by their keys."""
+        return {self._state_key(number): one.serialize() for number, one in self.states().items()}
+
+    def _state_key(self, number: int) -> str:
+        return f"{self.paths[number]}/.ATTRIBUTES/{_STATE}"
+
     def items(self) -> list[SaveItem]:
-        """What is saved."""
+        """What is saved of variables."""
         return [
             item
             for number, value in self.variables()
@@ -184,6 +242,8 @@ class ObjectGraph:
                 node.attributes.add(
                     name=VALUE, full_name=full_name(value), checkpoint_key=self.key_of(number)
                 )
+            elif isinstance(value, PythonState):
+                node.attributes.add(name=_STATE, checkpoint_key=self._state_key(number))
         return made
 
 
@@ -289,17 +349,24 @@ class Match:
 
     def keys(self) -> dict[int, str]:
         """The keys of values for the program's variables, by number."""
+        return self._keys_of(VALUE, _VARIABLES)
+
+    def state_keys(self) -> dict[int, str]:
+        """The keys of texts for the program's objects, by number."""
+        return self._keys_of(_STATE, (PythonState,))
+
+    def _keys_of(self, attribute_name: str, kinds: tuple[type, ...]) -> dict[int, str]:
         found: dict[int, str] = {}
         for node, number in self.numbers.items():
             for attribute in self._nodes[node].attributes:
-                is_variable = isinstance(self._graph.objects[number], _VARIABLES)
-                if is_variable and attribute.name == VALUE:
+                fits = isinstance(self._graph.objects[number], kinds)
+                if fits and attribute.name == attribute_name:
                     found.setdefault(number, attribute.checkpoint_key)
         return found
 
     def unused(self) -> dict[str, str]:
         """Keys of values that no object takes, with the path of the object in the checkpoint."""
-        used = set(self.keys().values())
+        used = {*self.keys().values(), *self.state_keys().values()}
         paths = _paths(self._nodes)
         return {
             attribute.checkpoint_key: paths.get(number, f"object {number}")
