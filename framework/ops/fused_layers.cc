@@ -1,0 +1,210 @@
+// Parts of networks that passes make one op of. Only the runtime makes such nodes.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/op_registry.h"
+#include "framework/ops/op_errors.h"
+#include "framework/shape_context.h"
+
+namespace millstream {
+namespace {
+
+// ---- _DenseLayer ----
+
+// The number of inputs of an argument that may be missing.
+StatusOr<int> ZeroOrOne(const ShapeContext& context, const char* attr) {
+  MS_ASSIGN_OR_RETURN(const int64_t count, context.Attr<int64_t>(attr));
+  if (count <= 1) return static_cast<int>(count);
+  return InvalidAttr(context, attr, "expected 0 or 1, got ", count);
+}
+
+Status DenseLayerShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const int biases, ZeroOrOne(*context, "num_biases"));
+  MS_ASSIGN_OR_RETURN(const int addends, ZeroOrOne(*context, "num_addends"));
+  MS_ASSIGN_OR_RETURN(const PartialShape a, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape b, context->WithRank(1, 2));
+  MS_ASSIGN_OR_RETURN(const bool transpose, context->Attr<bool>("transpose_b"));
+  const int64_t inner = b.dim(transpose ? 1 : 0);
+  if (!context->MergeDim(a.dim(1), inner).ok()) {
+    return InvalidInput(*context, 1, UnequalDims(a.dim(1), inner),
+                        "expected a matrix to go with argument 'a' ", a.ToString(), ", got ",
+                        b.ToString());
+  }
+  PartialShape product = PartialShape::Matrix(a.dim(0), b.dim(transpose ? 0 : 1));
+  if (biases == 1) {
+    MS_ASSIGN_OR_RETURN(const PartialShape bias, context->WithRank(2, 1));
+    const StatusOr<int64_t> columns = context->MergeDim(product.dim(1), bias.dim(0));
+    if (!columns.ok()) return InputError(*context, 2, columns.status());
+    product.set_dim(1, *columns);
+  }
+  if (addends == 1) {
+    MS_ASSIGN_OR_RETURN(const PartialShape addend, context->WithRank(2 + biases, 2));
+    StatusOr<PartialShape> merged = product.MergeWith(addend);
+    if (!merged.ok()) return InputError(*context, 2 + biases, merged.status());
+    product = *std::move(merged);
+  }
+  context->SetOutput(0, std::move(product));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_DenseLayer")
+    .Input("a: T")
+    .Input("b: T")
+    .Input("bias: num_biases * T")
+    .Input("addend: num_addends * T")
+    .Output("output: T")
+    .Attr("T: {float}")
+    .Attr("num_biases: int >= 0")
+    .Attr("num_addends: int >= 0")
+    .Attr("activation: {\"Identity\", \"Relu\", \"GeluErf\", \"GeluTanh\"} = \"Identity\"")
+    .Attr("transpose_b: bool = false")
+    .Shape(DenseLayerShape)
+    .Doc(R"(Gives activation(a * b + bias) + addend.
+
+b is a matrix that is the same in every step, transposed first if transpose_b says so. The bias
+and the addend may be missing. Made by the runtime.)");
+
+// ---- _Gelu ----
+
+MILLSTREAM_OP("_Gelu")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {float}")
+    .Attr("approximate: bool = false")
+    .Shape(UnchangedShape)
+    .Doc(R"(Gives x times the normal distribution function of x.
+
+That is x/2 (1 + erf(x/sqrt(2))), or by tanh if it is approximate. Made by the runtime.)");
+
+// ---- _LayerNorm ----
+
+Status LayerNormShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(PartialShape x, context->WithRankAtLeast(0, 1));
+  for (const int i : {1, 2}) {
+    MS_ASSIGN_OR_RETURN(const PartialShape row, context->WithRank(i, 1));
+    if (!x.known_rank()) continue;
+    const StatusOr<int64_t> columns = context->MergeDim(x.dim(-1), row.dim(0));
+    if (!columns.ok()) return InputError(*context, i, columns.status());
+    x.set_dim(-1, *columns);
+  }
+  context->SetOutput(0, std::move(x));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_LayerNorm")
+    .Input("x: T")
+    .Input("gamma: T")
+    .Input("beta: T")
+    .Output("y: T")
+    .Attr("T: {float}")
+    .Attr("epsilon: float")
+    .Shape(LayerNormShape)
+    .Doc(R"(Gives (x - mean) / sqrt(variance + epsilon) * gamma + beta.
+
+Mean and variance are those of each row, the last dimension of x. Made by the runtime.)");
+
+// ---- _Attention ----
+
+// The attribute's permutation, of as many dimensions as that of q.
+StatusOr<std::vector<int64_t>> PermutationAttr(const ShapeContext& context, const char* attr) {
+  MS_ASSIGN_OR_RETURN(std::vector<int64_t> permutation, context.Attr<std::vector<int64_t>>(attr));
+  MS_ASSIGN_OR_RETURN(const auto q, context.Attr<std::vector<int64_t>>("q_perm"));
+  std::vector<bool> seen(permutation.size(), false);
+  bool is_valid = permutation.size() == q.size() && permutation.size() >= 2;
+  for (const int64_t dim : permutation) {
+    is_valid = is_valid && dim >= 0 && dim < static_cast<int64_t>(seen.size()) && !seen[dim];
+    if (is_valid) seen[dim] = true;
+  }
+  if (is_valid) return permutation;
+  return InvalidAttr(context, attr, "expected a permutation of the dimensions");
+}
+
+// The input with its dimensions in the attribute's order.
+StatusOr<PartialShape> Ordered(const ShapeContext& context, int input, const char* attr) {
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> permutation, PermutationAttr(context, attr));
+  MS_ASSIGN_OR_RETURN(const PartialShape shape,
+                      context.WithRank(input, static_cast<int>(permutation.size())));
+  PartialShape ordered = PartialShape::Scalar();
+  for (const int64_t dim : permutation) ordered.AddDim(shape.dim(static_cast<int>(dim)));
+  return ordered;
+}
+
+// Merges the dimensions [0, count) of an input into `batch`.
+Status MergeBatch(const ShapeContext& context, int input, const PartialShape& shape,
+                  PartialShape* batch) {
+  for (int i = 0; i < batch->rank(); ++i) {
+    const StatusOr<int64_t> size = context.MergeDim(batch->dim(i), shape.dim(i));
+    if (!size.ok()) return InputError(context, input, size.status());
+    batch->set_dim(i, *size);
+  }
+  return absl::OkStatus();
+}
+
+// The mask broadcasts to the scores and makes them no larger.
+Status CheckMask(const ShapeContext& context, const PartialShape& scores) {
+  const PartialShape& mask = context.input(3);
+  if (!mask.known_rank()) return absl::OkStatus();
+  bool fits = mask.rank() <= scores.rank();
+  for (int back = 1; fits && back <= mask.rank(); ++back) {
+    fits = mask.dim(-back) == 1 || context.MergeDim(mask.dim(-back), scores.dim(-back)).ok();
+  }
+  if (fits) return absl::OkStatus();
+  return InvalidInput(context, 3, "expected a shape that broadcasts to the scores ",
+                      scores.ToString(), ", got ", mask.ToString());
+}
+
+Status AttentionShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const int masks, ZeroOrOne(*context, "num_masks"));
+  MS_ASSIGN_OR_RETURN(const PartialShape q, Ordered(*context, 0, "q_perm"));
+  MS_ASSIGN_OR_RETURN(const PartialShape k, Ordered(*context, 1, "k_perm"));
+  MS_ASSIGN_OR_RETURN(const PartialShape v, Ordered(*context, 2, "v_perm"));
+  MS_ASSIGN_OR_RETURN(const auto order, PermutationAttr(*context, "output_perm"));
+  MS_ASSIGN_OR_RETURN(const auto q_order, context->Attr<std::vector<int64_t>>("q_perm"));
+  const int64_t last = q.rank() - 1;
+  if (q_order.back() != last) return InvalidAttr(*context, "q_perm", "expected to end in ", last);
+  if (order.back() != last)
+    return InvalidAttr(*context, "output_perm", "expected to end in ", last);
+  PartialShape batch(q.dims().subspan(0, q.rank() - 2));
+  MS_RETURN_IF_ERROR(MergeBatch(*context, 1, k, &batch));
+  MS_RETURN_IF_ERROR(MergeBatch(*context, 2, v, &batch));
+  const StatusOr<int64_t> depth = context->MergeDim(q.dim(-1), k.dim(-1));
+  if (!depth.ok()) return InputError(*context, 1, depth.status());
+  const StatusOr<int64_t> keys = context->MergeDim(k.dim(-2), v.dim(-2));
+  if (!keys.ok()) return InputError(*context, 2, keys.status());
+  PartialShape scores = batch;
+  scores.AddDim(q.dim(-2));
+  scores.AddDim(*keys);
+  if (masks == 1) MS_RETURN_IF_ERROR(CheckMask(*context, scores));
+  PartialShape result = batch;
+  result.AddDim(q.dim(-2));
+  result.AddDim(v.dim(-1));
+  PartialShape output = PartialShape::Scalar();
+  for (const int64_t dim : order) output.AddDim(result.dim(static_cast<int>(dim)));
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_Attention")
+    .Input("q: T")
+    .Input("k: T")
+    .Input("v: T")
+    .Input("mask: num_masks * T")
+    .Output("output: T")
+    .Attr("T: {float}")
+    .Attr("num_masks: int >= 0")
+    .Attr("scale: float = 1.0")
+    .Attr("q_perm: list(int)")
+    .Attr("k_perm: list(int)")
+    .Attr("v_perm: list(int)")
+    .Attr("output_perm: list(int)")
+    .Shape(AttentionShape)
+    .Doc(R"(Gives softmax(scale * q * transpose(k) + mask) * v for each matrix of a batch.
+
+q, k and v are transposed by their permutations first, the result by output_perm at last. The
+last two dimensions are then those of the matrices: queries or keys, and their elements. The
+mask may be missing; it broadcasts to the scores. Made by the runtime.)");
+
+}  // namespace
+}  // namespace millstream

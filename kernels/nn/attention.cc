@@ -1,0 +1,196 @@
+// _Attention: the softmax of the products of queries and keys, times values, without more of it in
+// memory than a tile for each thread. A row of scores is whole before its softmax is taken, and the
+// softmax is that of the op Softmax. The bits do not depend on the cuts (panel_product.h).
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/parallel.h"
+#include "kernels/matmul/panel_product.h"
+#include "kernels/nn/attention_plan.h"
+#include "kernels/nn/softmax_rows.h"
+
+namespace millstream::kernels {
+namespace {
+
+// Threads that are reckoned with where no plan says how many there are.
+constexpr uint32_t kUnplannedThreads = 8;
+
+// Rows of scores.
+struct Scores {
+  float* first;
+  int64_t step;
+  int64_t rows;
+  int64_t keys;
+  float scale;
+  const float* mask;  // of the first element; null: there is none
+  int64_t mask_row_step;
+  int64_t mask_column_step;  // 0 or 1
+};
+
+inline void ScaleRow(float scale, int64_t keys, float* row) {
+  if (scale == 1.0f) return;
+#pragma GCC ivdep
+  for (int64_t j = 0; j < keys; ++j) row[j] *= scale;
+}
+
+inline void AddMask(const float* mask, int64_t step, int64_t keys, float* row) {
+  if (step == 0) {
+    const float addend = *mask;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < keys; ++j) row[j] += addend;
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t j = 0; j < keys; ++j) row[j] += mask[j];
+}
+
+// Makes probabilities of scores.
+template <int kBytes>
+struct ProbabilityLoop {
+  static void Run(const Scores& scores) {
+    for (int64_t i = 0; i < scores.rows; ++i) {
+      float* const row = scores.first + i * scores.step;
+      ScaleRow(scores.scale, scores.keys, row);
+      if (scores.mask != nullptr) {
+        AddMask(scores.mask + i * scores.mask_row_step, scores.mask_column_step, scores.keys, row);
+      }
+      const float largest = RowMax<kBytes>(row, scores.keys);
+      const double sum = RowExpSum<kBytes>(row, largest, scores.keys, row);
+      const float factor = static_cast<float>(1 / sum);
+      for (int64_t j = 0; j < scores.keys; ++j) row[j] *= factor;
+    }
+  }
+};
+
+// One execution.
+class AttentionExecution {
+ public:
+  AttentionExecution(const AttentionPlan& plan, float scale, const ms::Frame& frame, float* output,
+                     float* scratch)
+      : plan_(plan),
+        scale_(scale),
+        q_(frame.input(0).data<float>()),
+        k_(frame.input(1).data<float>()),
+        v_(frame.input(2).data<float>()),
+        mask_(frame.num_inputs() > 3 ? frame.input(3).data<float>() : nullptr),
+        output_(output),
+        scratch_(scratch) {}
+
+  void RunPiece(int64_t piece) const {
+    const int64_t each = plan_.units / plan_.pieces;
+    const int64_t longer = plan_.units % plan_.pieces;  // pieces that have one tile more
+    const int64_t begin = piece * each + std::min(piece, longer);
+    const int64_t end = begin + each + (piece < longer ? 1 : 0);
+    float* const keys = scratch_ + piece * plan_.piece_floats();
+    float* const values = keys + plan_.key_floats();
+    float* const scores = values + plan_.value_floats();
+    int64_t arranged = -1;
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t matrix = unit / plan_.tiles;
+      if (matrix != arranged) {
+        const MatrixLayout& k = plan_.k;
+        MakePanels({k_ + plan_.OffsetOf(k, matrix), k.column_step, k.row_step}, plan_.depth,
+                   plan_.keys, keys);
+        const MatrixLayout& v = plan_.v;
+        MakePanels({v_ + plan_.OffsetOf(v, matrix), v.row_step, v.column_step}, plan_.keys,
+                   plan_.width, values);
+        arranged = matrix;
+      }
+      RunTile(matrix, unit % plan_.tiles * plan_.tile_rows, keys, values, scores);
+    }
+  }
+
+ private:
+  void RunTile(int64_t matrix, int64_t first, const float* keys, const float* values,
+               float* scores) const {
+    const int64_t rows = std::min(plan_.tile_rows, plan_.queries - first);
+    const int64_t step = plan_.score_step();
+    MultiplyPanels({q_ + plan_.OffsetOf(plan_.q, matrix) + first * plan_.q.row_step,
+                    plan_.q.row_step, rows, keys, plan_.depth, plan_.keys, scores, step});
+    Scores tile{scores, step, rows, plan_.keys, scale_, nullptr, 0, 0};
+    if (mask_ != nullptr) {
+      tile.mask = mask_ + plan_.OffsetOf(plan_.mask, matrix) + first * plan_.mask.row_step;
+      tile.mask_row_step = plan_.mask.row_step;
+      tile.mask_column_step = plan_.mask.column_step;
+    }
+    RunVectorLoop<ProbabilityLoop>(tile);
+    MultiplyPanels({scores, step, rows, values, plan_.keys, plan_.width,
+                    output_ + plan_.OffsetOf(plan_.out, matrix) + first * plan_.out.row_step,
+                    plan_.out.row_step});
+  }
+
+  const AttentionPlan& plan_;
+  const float scale_;
+  const float* const q_;
+  const float* const k_;
+  const float* const v_;
+  const float* const mask_;
+  float* const output_;
+  float* const scratch_;
+};
+
+class Attention {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(info.Attr("scale", &scale_));
+    MS_TRY(ReadPermutation(info, "q_perm", &orders_.q));
+    MS_TRY(ReadPermutation(info, "k_perm", &orders_.k));
+    MS_TRY(ReadPermutation(info, "v_perm", &orders_.v));
+    MS_TRY(ReadPermutation(info, "output_perm", &orders_.output));
+    if (info.num_inputs() <= 4) return ms::Status();
+    return ms::InvalidArgument("attribute 'num_masks' of _Attention must be 0 or 1");
+  }
+
+  ms::Status Specialize(ms::Specialization& specialization) const {
+    std::vector<ms::Shape> inputs;
+    for (uint32_t i = 0; i < specialization.num_inputs(); ++i) {
+      inputs.push_back(specialization.input(i));
+    }
+    auto plan = std::make_unique<AttentionPlan>();
+    MS_TRY(PlanAttention(orders_, inputs, specialization.num_threads(), plan.get()));
+    specialization.SetScratchBytes(plan->scratch_bytes());
+    specialization.SetState(std::move(plan));
+    return ms::Status();
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    if (const auto* plan = frame.shape_state<AttentionPlan>()) {
+      return Run(frame, *plan, frame.scratch());
+    }
+    std::vector<ms::Shape> inputs;
+    for (uint32_t i = 0; i < frame.num_inputs(); ++i) inputs.push_back(frame.input(i).shape());
+    AttentionPlan plan;
+    MS_TRY(PlanAttention(orders_, inputs, kUnplannedThreads, &plan));
+    ms::View scratch;
+    if (plan.scratch_bytes() > 0) MS_TRY(frame.Temp(plan.scratch_bytes(), &scratch));
+    return Run(frame, plan, scratch.raw());
+  }
+
+ private:
+  ms::Status Run(ms::Frame& frame, const AttentionPlan& plan, void* scratch) const {
+    ms::View output;
+    MS_TRY(frame.Output(0, plan.output, &output));
+    if (output.size() == 0) return ms::Status();
+    const AttentionExecution execution(plan, scale_, frame, output.data<float>(),
+                                       static_cast<float*>(scratch));
+    return StoppableFor(frame, static_cast<uint64_t>(plan.pieces), plan.piece_nanoseconds,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t piece = begin; piece < end; ++piece) {
+                            execution.RunPiece(piece);
+                          }
+                        });
+  }
+
+  float scale_ = 1;
+  AttentionOrders orders_;
+};
+
+const ms::Registered attention =
+    ms::Register<Attention>("_Attention", ms::KernelOptions().Type<float>("T"));
+
+}  // namespace
+}  // namespace millstream::kernels

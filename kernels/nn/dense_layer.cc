@@ -1,0 +1,239 @@
+// _DenseLayer: a product with weights that never change, and what is done to its elements next. A
+// plan keeps the weights in panels. The product is cut into blocks, and a block is finished while
+// it is in a cache. The bits do not depend on the cuts (panel_product.h).
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/plugin/plugin.hpp"
+#include "kernels/common/gelu.h"
+#include "kernels/common/parallel.h"
+#include "kernels/matmul/panel_product.h"
+#include "kernels/simd/instruction_set.h"
+
+namespace millstream::kernels {
+namespace {
+
+// ---- What is done to the product ----
+
+// A block of the product.
+struct Block {
+  float* c;
+  int64_t c_step;
+  int64_t rows;
+  int64_t columns;
+  const float* bias;    // null: there is none
+  const float* addend;  // an element for each of the block's; null: there is none
+  int64_t addend_step;
+};
+
+struct NoActivation {
+  static float Apply(float x) { return x; }
+};
+// A NaN stays one.
+struct ReluActivation {
+  static float Apply(float x) { return x <= 0 ? 0.0f : x; }
+};
+struct GeluErfActivation {
+  static float Apply(float x) { return GeluErf(x); }
+};
+struct GeluTanhActivation {
+  static float Apply(float x) { return GeluTanh(x); }
+};
+
+template <typename Activation>
+void FinishBlock(const Block& block) {
+  for (int64_t row = 0; row < block.rows; ++row) {
+    float* const c = block.c + row * block.c_step;
+    if (block.bias != nullptr) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < block.columns; ++j) c[j] = Activation::Apply(c[j] + block.bias[j]);
+    } else {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < block.columns; ++j) c[j] = Activation::Apply(c[j]);
+    }
+    if (block.addend == nullptr) continue;
+    const float* const addend = block.addend + row * block.addend_step;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < block.columns; ++j) c[j] += addend[j];
+  }
+}
+
+struct Activation {
+  const char* name;
+  void (*finish)(const Block& block);
+};
+constexpr Activation kActivations[] = {
+    {"Identity", [](const Block& block) { RunLoop<&FinishBlock<NoActivation>>(block); }},
+    {"Relu", [](const Block& block) { RunLoop<&FinishBlock<ReluActivation>>(block); }},
+    {"GeluErf", [](const Block& block) { RunLoop<&FinishBlock<GeluErfActivation>>(block); }},
+    {"GeluTanh", [](const Block& block) { RunLoop<&FinishBlock<GeluTanhActivation>>(block); }}};
+
+// ---- The product ----
+
+struct alignas(64) PanelRow {
+  float values[kPanelColumns];
+};
+
+// Large enough for a thread, small enough for a cache.
+constexpr int64_t kBlockRows = 48;
+constexpr int64_t kBlockColumns = 4 * kPanelColumns;
+
+struct DenseShape {
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+
+  uint64_t panel_bytes() const { return static_cast<uint64_t>(PanelFloats(k, n)) * sizeof(float); }
+};
+
+struct DensePlan : ms::ShapeState {
+  DenseShape shape;
+  std::vector<PanelRow> kept;  // the weights, if the plan knows them
+};
+
+class DenseLayer {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(info.Attr("transpose_b", &transpose_));
+    MS_TRY(info.Attr("num_biases", &biases_));
+    MS_TRY(info.Attr("num_addends", &addends_));
+    std::string name;
+    MS_TRY(info.Attr("activation", &name));
+    for (const Activation& activation : kActivations) {
+      if (name == activation.name) activation_ = &activation;
+    }
+    if (activation_ == nullptr || biases_ > 1 || addends_ > 1) {
+      return ms::InvalidArgument(info.op(), ": unknown activation '", name,
+                                 "', or more than one bias or addend");
+    }
+    return ms::Status();
+  }
+
+  ms::Status Specialize(ms::Specialization& specialization) const {
+    auto plan = std::make_unique<DensePlan>();
+    MS_TRY(Resolve(Shapes{specialization}, &plan->shape));
+    const DenseShape& shape = plan->shape;
+    const ms::View weights = specialization.constant(1);
+    if (weights.is_null() || weights.size() == 0) {
+      specialization.SetScratchBytes(shape.panel_bytes());
+    } else {
+      plan->kept.resize(static_cast<size_t>(NumPanels(shape.n) * shape.k));
+      Arrange(shape, weights.data<float>(), plan->kept[0].values);
+    }
+    specialization.SetState(std::move(plan));
+    return ms::Status();
+  }
+
+  ms::Status Compute(ms::Frame& frame) const {
+    DenseShape shape;
+    const float* panels = nullptr;
+    if (const auto* plan = frame.shape_state<DensePlan>()) {
+      shape = plan->shape;
+      if (!plan->kept.empty()) panels = plan->kept[0].values;
+    } else {
+      MS_TRY(Resolve(Views{frame}, &shape));
+    }
+    ms::View output;
+    MS_TRY(frame.Output(0, ms::Shape{shape.m, shape.n}, &output));
+    if (output.size() == 0) return ms::Status();
+    if (panels == nullptr && shape.k > 0) MS_TRY(ArrangeNow(frame, shape, &panels));
+    return Multiply(frame, shape, panels, output.data<float>());
+  }
+
+ private:
+  // What a Specialization and a Frame tell of the inputs.
+  struct Shapes {
+    const ms::Specialization& specialization;
+    ms::Shape operator[](uint32_t i) const { return specialization.input(i); }
+  };
+  struct Views {
+    const ms::Frame& frame;
+    ms::Shape operator[](uint32_t i) const { return frame.input(i).shape(); }
+  };
+
+  template <typename Inputs>
+  ms::Status Resolve(const Inputs& inputs, DenseShape* shape) const {
+    const ms::Shape a = inputs[0];
+    const ms::Shape b = inputs[1];
+    if (a.rank() != 2 || b.rank() != 2 || a[1] != b[transpose_ ? 1 : 0]) {
+      return ms::InvalidArgument(
+          "a and b must be matrices that can be multiplied, their shapes are ", a.ToString(),
+          " and ", b.ToString());
+    }
+    *shape = DenseShape{a[0], a[1], b[transpose_ ? 0 : 1]};
+    if (biases_ == 1 && inputs[2] != ms::Shape{shape->n}) {
+      return ms::InvalidArgument("the bias must be a vector of ", shape->n, ", its shape is ",
+                                 inputs[2].ToString());
+    }
+    const auto addend = static_cast<uint32_t>(2 + biases_);
+    if (addends_ == 1 && inputs[addend] != ms::Shape{shape->m, shape->n}) {
+      return ms::InvalidArgument("the addend must have the shape of the product, [", shape->m, ",",
+                                 shape->n, "], its shape is ", inputs[addend].ToString());
+    }
+    return ms::Status();
+  }
+
+  void Arrange(const DenseShape& shape, const float* weights, float* panels) const {
+    const StridedMatrix matrix{weights, transpose_ ? 1 : shape.n, transpose_ ? shape.k : 1};
+    MakePanels(matrix, shape.k, shape.n, panels);
+  }
+
+  ms::Status ArrangeNow(ms::Frame& frame, const DenseShape& shape, const float** panels) const {
+    void* memory = frame.shape_state<DensePlan>() != nullptr ? frame.scratch() : nullptr;
+    if (memory == nullptr) {
+      ms::View temp;
+      MS_TRY(frame.Temp(shape.panel_bytes(), &temp));
+      memory = temp.raw();
+    }
+    Arrange(shape, frame.input(1).data<float>(), static_cast<float*>(memory));
+    *panels = static_cast<const float*>(memory);
+    return ms::Status();
+  }
+
+  ms::Status Multiply(ms::Frame& frame, const DenseShape& shape, const float* panels,
+                      float* output) const {
+    const float* const a = frame.input(0).data<float>();
+    const float* const bias = biases_ == 0 ? nullptr : frame.input(2).data<float>();
+    const auto addend_input = static_cast<uint32_t>(2 + biases_);
+    const float* const addend = addends_ == 0 ? nullptr : frame.input(addend_input).data<float>();
+    const int64_t down = (shape.m + kBlockRows - 1) / kBlockRows;
+    const int64_t across = (shape.n + kBlockColumns - 1) / kBlockColumns;
+    // 64 operations a nanosecond.
+    const uint64_t block_ns =
+        static_cast<uint64_t>(std::min(kBlockRows, shape.m) * kBlockColumns * (shape.k + 16) / 32) +
+        1;
+    return StoppableFor(
+        frame, static_cast<uint64_t>(down * across), block_ns, [&](uint64_t begin, uint64_t end) {
+          for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); ++i) {
+            const int64_t row = i % down * kBlockRows;
+            const int64_t column = i / down * kBlockColumns;
+            Block block{};
+            block.c = output + row * shape.n + column;
+            block.c_step = shape.n;
+            block.rows = std::min(kBlockRows, shape.m - row);
+            block.columns = std::min(kBlockColumns, shape.n - column);
+            block.bias = bias == nullptr ? nullptr : bias + column;
+            block.addend = addend == nullptr ? nullptr : addend + row * shape.n + column;
+            block.addend_step = shape.n;
+            MultiplyPanels({a + row * shape.k, shape.k, block.rows, panels + column * shape.k,
+                            shape.k, block.columns, block.c, block.c_step});
+            activation_->finish(block);
+          }
+        });
+  }
+
+  bool transpose_ = false;
+  int64_t biases_ = 0;
+  int64_t addends_ = 0;
+  const Activation* activation_ = nullptr;
+};
+
+const ms::Registered dense_layer =
+    ms::Register<DenseLayer>("_DenseLayer", ms::KernelOptions().Type<float>("T"));
+
+}  // namespace
+}  // namespace millstream::kernels

@@ -1,0 +1,209 @@
+"""Parts of networks that passes make one op of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import millstream as tf
+from testing.ops.support import number_types
+from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.determinism import FLOAT32, LargeCase, Values
+from testing.ops.support.number_types import Array
+from testing.ops.support.reference import Near, Outcome, longer, numbers, refuse_unless, type_attr
+from testing.ops.support.registry import define_tests
+from testing.ops.support.source import Source
+
+_UNIT = number_types.epsilon("float32")
+_FLOAT = {"T": type_attr("float32")}
+
+
+def _floats(source: Source, *shape: int) -> Input:
+    return Input("float32", source.values("float32", shape, "small"))
+
+
+def _wide(case: Case, i: int) -> Array:
+    return longer(numbers(case, i))
+
+
+def _random(*shape: int) -> Array:
+    return np.random.RandomState(3).uniform(-1, 1, shape).astype(np.float32)
+
+
+# ---- _Gelu ----
+
+
+def _gelu_of(x: Array, approximate: bool) -> Array:
+    if approximate:
+        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return x / 2 * (1 + np.vectorize(math.erf, otypes=[np.float64])(x / math.sqrt(2)))
+
+
+def _make_gelu(source: Source, op: Any) -> Case:
+    x = _floats(source, *source.small_shape())
+    return Case(op.name, [x], {**_FLOAT, "approximate": attr_text(source.chance(0.5))})
+
+
+def _gelu(case: Case) -> Outcome:
+    x = _wide(case, 0)
+    return [Near(_gelu_of(x, bool(case.attr("approximate"))), 4e-7 * np.abs(x))]
+
+
+# ---- _DenseLayer ----
+
+_ACTIVATIONS = ("Identity", "Relu", "GeluErf", "GeluTanh")
+
+
+def _make_dense(source: Source, op: Any) -> Case:
+    rows, inner, columns = source.size(7), source.size(7), source.size(20)
+    transpose = source.chance(0.5)
+    biases, addends = source.integer(0, 1), source.integer(0, 1)
+    inputs = [_floats(source, rows, inner)]
+    inputs.append(_floats(source, *((columns, inner) if transpose else (inner, columns))))
+    if biases:
+        inputs.append(_floats(source, columns + (1 if source.chance(0.1) else 0)))
+    if addends:
+        inputs.append(_floats(source, rows, columns + (1 if source.chance(0.1) else 0)))
+    attrs = {**_FLOAT, "num_biases": attr_text(biases), "num_addends": attr_text(addends)}
+    attrs |= {"activation": attr_text(source.pick(_ACTIVATIONS))}
+    return Case(op.name, inputs, {**attrs, "transpose_b": attr_text(transpose)})
+
+
+def _dense(case: Case) -> Outcome:
+    b = _wide(case, 1)
+    value = _wide(case, 0) @ (b.T if case.attr("transpose_b") else b)
+    scale = np.abs(_wide(case, 0)) @ np.abs(b.T if case.attr("transpose_b") else b) + 8
+    biases = int(case.attr("num_biases"))
+    if biases:
+        refuse_unless(_wide(case, 2).shape == value.shape[1:], "bias")
+        value = value + _wide(case, 2)
+    activation = case.attr("activation")
+    if activation == "Relu":
+        value = np.maximum(value, 0)
+    elif activation != "Identity":
+        value = _gelu_of(value, activation == "GeluTanh")
+    if case.attr("num_addends"):
+        refuse_unless(_wide(case, 2 + biases).shape == value.shape, "addend")
+        value = value + _wide(case, 2 + biases)
+    return [Near(value, scale * _UNIT * 32)]
+
+
+def _dense_layers(values: Values) -> Any:
+    x = values.of(100, 200)
+    y = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.constant(_random(200, 150))), _random(150)))
+    return [y, x + tf.matmul(y, tf.constant(_random(150, 200)))]
+
+
+def _gelus(values: Values) -> Any:
+    x = values.of(300, 500)
+    cube = 0.044715 * x * x * x
+    return [
+        0.5 * x * (1.0 + tf.tanh(math.sqrt(2 / math.pi) * (x + cube))),
+        0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2))),
+    ]
+
+
+# ---- _LayerNorm ----
+
+
+def _make_layer_norm(source: Source, op: Any) -> Case:
+    shape = source.small_shape(0 if source.chance(0.05) else 1)
+    columns = shape[-1] if shape else 3
+    inputs = [_floats(source, *shape), _floats(source, columns)]
+    inputs.append(_floats(source, columns + (1 if source.chance(0.1) else 0)))
+    return Case(op.name, inputs, {**_FLOAT, "epsilon": attr_text(0.5)})
+
+
+def _layer_norm(case: Case) -> Outcome:
+    x, gamma, beta = (_wide(case, i) for i in range(3))
+    refuse_unless(x.ndim >= 1, "x")
+    refuse_unless(gamma.shape == x.shape[-1:], "gamma")
+    refuse_unless(beta.shape == x.shape[-1:], "beta")
+    if x.size == 0:
+        return [x.astype(np.float32)]
+    difference = x - np.mean(x, -1, keepdims=True)
+    deviation = np.sqrt(np.mean(difference**2, -1, keepdims=True) + float(case.attr("epsilon")))
+    # Whole numbers up to 4, by a deviation of 0.7 or more.
+    return [Near(difference / deviation * gamma + beta, 4 * 8 * _UNIT * 32)]
+
+
+def _layer_norms(values: Values) -> Any:
+    x, gamma, beta = values.of(700, 130), values.of(130), values.of(130)
+    difference = x - tf.reduce_mean(x, -1, keepdims=True)
+    variance = tf.reduce_mean(difference * difference, -1, keepdims=True)
+    return difference * tf.rsqrt(variance + 1e-5) * gamma + beta
+
+
+# ---- _Attention ----
+
+
+def _make_attention(source: Source, op: Any) -> Case:
+    rank = source.integer(2, 4)
+    batch = tuple(source.size(3) for _ in range(rank - 2))
+    queries, keys, depth, width = (source.size(7) for _ in range(4))
+    shapes = [(*batch, queries, depth), (*batch, keys, depth), (*batch, keys, width)]
+    attrs = {**_FLOAT, "scale": attr_text(0.5)}
+    inputs = []
+    for name, shape in zip("qkv", shapes, strict=True):
+        # Queries and the result end in their elements.
+        free = rank - 1 if name == "q" and source.chance(0.9) else rank
+        order = [*(int(dim) for dim in source.random.permutation(free)), *range(free, rank)]
+        lying = [0] * rank
+        for dim, place in enumerate(order):
+            lying[place] = shape[dim]
+        inputs.append(_floats(source, *lying))
+        attrs[f"{name}_perm"] = attr_text(order)
+    order = [*(int(dim) for dim in source.random.permutation(rank - 1)), rank - 1]
+    attrs["output_perm"] = attr_text(order)
+    masks = source.integer(0, 1)
+    attrs["num_masks"] = attr_text(masks)
+    if masks:
+        scores = (*batch, queries, keys)
+        mask = [1 if source.chance(0.3) else size for size in scores]
+        mask = mask[source.integer(0, rank) :]
+        if source.chance(0.1):
+            mask = [2, *mask]
+        inputs.append(_floats(source, *mask))
+    return Case(op.name, inputs, attrs)
+
+
+def _broadcasts(mask: Array, scores: Array) -> bool:
+    if mask.ndim > scores.ndim:
+        return False
+    pairs = zip(mask.shape[::-1], scores.shape[::-1], strict=False)
+    return all(size in (1, whole) for size, whole in pairs)
+
+
+def _attention(case: Case) -> Outcome:
+    orders = [case.attr(name) for name in ("q_perm", "k_perm", "v_perm", "output_perm")]
+    refuse_unless(orders[0][-1] == len(orders[0]) - 1, "q_perm")
+    q, k, v = (np.transpose(_wide(case, i), orders[i]) for i in range(3))
+    scores = q @ np.swapaxes(k, -1, -2) * float(case.attr("scale"))
+    if case.attr("num_masks"):
+        refuse_unless(_broadcasts(_wide(case, 3), scores), "mask")
+        scores = scores + _wide(case, 3)
+    weights = np.exp(scores - np.max(scores, -1, keepdims=True, initial=-np.inf))
+    result = weights / np.sum(weights, -1, keepdims=True) @ v
+    # Small whole numbers: scores are exact, up to 100, values up to 4.
+    return [Near(np.transpose(result, orders[3]), 4 * _UNIT * 128)]
+
+
+def _attentions(values: Values) -> Any:
+    def heads(positions: int, depth: int) -> Any:
+        x = tf.reshape(values.of(2, positions, 3 * depth), [2, positions, 3, depth])
+        return tf.transpose(x, [0, 2, 1, 3])
+
+    scores = tf.matmul(heads(100, 16), heads(90, 16), transpose_b=True) * 0.25
+    result = tf.matmul(tf.nn.softmax(scores + values.of(100, 90)), heads(90, 24))
+    return tf.transpose(result, [0, 2, 1, 3])
+
+
+for _op, _make, _reference, _build in [
+    ("_Attention", _make_attention, _attention, _attentions),
+    ("_DenseLayer", _make_dense, _dense, _dense_layers),
+    ("_Gelu", _make_gelu, _gelu, _gelus),
+    ("_LayerNorm", _make_layer_norm, _layer_norm, _layer_norms),
+]:
+    define_tests(_op, cases=_make, reference=_reference, determinism=LargeCase(_build, FLOAT32))
