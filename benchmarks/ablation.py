@@ -36,6 +36,10 @@ from benchmarks.cases import graph_mode, networks, programs, timing
 SHOWN_BY = {
     "fuse_products": ("mlp_b1", "mlp_b128", "lenet_b128"),
     "fuse_batch_norm": ("batch_norm",),
+    "fuse_layer_norm": ("encoder_b1", "encoder_b8"),
+    "fuse_attention": ("encoder_b1", "encoder_b8"),
+    "fuse_gelu": ("encoder_b1", "encoder_erf_b1"),
+    "fuse_dense_layers": ("encoder_b1", "encoder_b8"),
     "join_products": ("lstm_b1_unrolled", "lstm_b64_unrolled"),
     "sum_products": ("lstm_b1", "lstm_b1_unrolled", "lstm_b64", "lstm_b64_unrolled"),
     "raise_loops": ("lstm_b1", "lstm_b64"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import graph_mode, networks, recurrent, recurrent_graph, timing
+from benchmarks.cases import encoders, graph_mode, networks, recurrent, recurrent_graph, timing
 
 Step = Callable[[], Any]
 
@@ -200,6 +200,12 @@ WORKLOADS: dict[str, Build] = {
         name + way: functools.partial(_program, add_nodes=functools.partial(_lstm, name, way))
         for name in recurrent.LSTMS
         for way in ("", "_unrolled")
+    },
+    **{
+        name: functools.partial(
+            _program, add_nodes=functools.partial(encoders.add_encoder, name=name)
+        )
+        for name in encoders.ENCODERS
     },
     "adam_small": functools.partial(_program, add_nodes=functools.partial(_adam, 64)),
     "adam": functools.partial(
