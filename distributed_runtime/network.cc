@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "distributed_runtime/network_table.h"
 #include "framework/buffer.h"
+#include "framework/plugin/host_interfaces.h"
 
 namespace millstream {
 namespace {
@@ -167,6 +168,7 @@ StatusOr<std::unique_ptr<Transport>> OpenNetwork(const std::string& path) {
   if (table == nullptr || table->version != kMillstreamNetworkVersion) {
     return errors::FailedPrecondition(path, " is no network library of this version");
   }
+  table->set_log([](const char* text) { HostLog(MS_LOG_WARNING, text); });
   return std::make_unique<NetworkTransport>(table);
 }
 

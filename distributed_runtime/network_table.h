@@ -27,7 +27,10 @@ typedef void (*millstream_call_done)(void* user, int32_t code, const char* messa
 typedef void (*millstream_handle_request)(void* user, void* call, const char* method,
                                           millstream_slice* slices, size_t n);
 
-enum { kMillstreamNetworkVersion = 1 };
+/* Takes a message for the log. From any thread. */
+typedef void (*millstream_network_log)(const char* message);
+
+enum { kMillstreamNetworkVersion = 2 };
 
 typedef struct millstream_network_table {
   uint32_t version; /* kMillstreamNetworkVersion */
@@ -46,6 +49,9 @@ typedef struct millstream_network_table {
                  int64_t deadline_ns, millstream_call_done done, void* user);
   void (*cancel)(void* call);
   void (*free_call)(void* call);
+  /* Says where errors go that belong to no call: those of peers that are refused. Each kind is
+   * passed on once, because anybody can make many. */
+  void (*set_log)(millstream_network_log log);
 } millstream_network_table;
 
 /* The library's only symbol. */

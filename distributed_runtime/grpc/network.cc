@@ -1,5 +1,6 @@
 // The table of functions (network_table.h) on gRPC.
 #include "distributed_runtime/grpc/client.h"
+#include "distributed_runtime/grpc/log.h"
 #include "distributed_runtime/grpc/server.h"
 #include "distributed_runtime/network_table.h"
 
@@ -9,7 +10,7 @@ extern "C" const millstream_network_table* millstream_network(void) {
       &millstream::network::RespondTo, &millstream::network::StopServer,
       &millstream::network::Connect,   &millstream::network::Disconnect,
       &millstream::network::StartCall, &millstream::network::CancelCall,
-      &millstream::network::FreeCall,
+      &millstream::network::FreeCall,  &millstream::network::SetLog,
   };
   return &table;
 }

@@ -134,3 +134,21 @@ def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
         with tf.Session(cluster.server.target) as sess:
             sess.run(tf.global_variables_initializer())
             assert sess.run(total).tolist() == [1.0, 3.0, 5.0]
+
+
+def test_garbage_at_the_port_is_refused_and_logged_once(
+    cluster: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    port = int(cluster.spec["worker"][0].rsplit(":", 1)[1])
+    for _ in range(20):
+        for garbage in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", bytes(range(256)) * 4):
+            with socket.create_connection(("localhost", port)) as sender:
+                sender.sendall(garbage)
+                sender.shutdown(socket.SHUT_WR)
+                while sender.recv(1 << 16):
+                    pass
+    with tf.Graph().as_default(), tf.Session(cluster.server.target) as sess:
+        assert sess.run(tf.constant(3.0) * 2.0) == 6.0
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == len(set(lines))
+    assert len(lines) < 10
