@@ -1,7 +1,9 @@
 #include "distributed_runtime/master.h"
 
+#include <cstdlib>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "distributed_runtime/device_coding.h"
@@ -18,18 +20,27 @@ constexpr int kTaskPatience = 4;
 // In heartbeats: how long a session outlasts its client.
 constexpr int kClientPatience = 30;
 
+// How long a new session waits for a task that was there before.
+absl::Duration TaskPatience() {
+  const char* const text = std::getenv("MILLSTREAM_CLUSTER_PATIENCE");
+  double seconds = 0;
+  const bool is_given = text != nullptr && absl::SimpleAtod(text, &seconds) && seconds >= 0;
+  return absl::Seconds(is_given ? seconds : 5);
+}
+
 }  // namespace
 
 Master::Master(std::shared_ptr<Worker> worker)
     : worker_(std::move(worker)),
       incarnation_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))),
       leases_(kClientPatience),
+      watch_(worker_->peers()->tasks().size(), TaskPatience()),
       unanswered_(worker_->peers()->tasks().size()) {}
 
 StatusOr<std::shared_ptr<MasterSession>> Master::CreateSession(const std::string& config,
                                                                absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
-                      MasterSession::Create(worker_, incarnation_, config, deadline));
+                      MasterSession::Create(worker_, incarnation_, config, deadline, &watch_));
   sessions_.Add(session->handle(), session);
   return session;
 }

@@ -18,6 +18,7 @@
 #include "distributed_runtime/master_session.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/session_table.h"
+#include "distributed_runtime/task_watch.h"
 #include "distributed_runtime/worker.h"
 #include "framework/status.h"
 
@@ -70,6 +71,7 @@ class Master : public std::enable_shared_from_this<Master> {
   const uint64_t incarnation_;
   SessionTable<MasterSession> sessions_;
   Leases leases_;  // of clients in other processes
+  TaskWatch watch_;
   absl::Mutex mutex_;
   // By task: the heartbeats since one was answered.
   std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);

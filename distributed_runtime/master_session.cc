@@ -8,7 +8,6 @@
 #include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
 #include "distributed_runtime/device_coding.h"
-#include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/rpc.h"
 
 namespace millstream {
@@ -35,11 +34,12 @@ std::vector<int> CarriersOf(const std::vector<TaskShare>& shares, size_t num_edg
 StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<Worker> worker,
                                                                uint64_t incarnation,
                                                                const std::string& config,
-                                                               absl::Time deadline) {
+                                                               absl::Time deadline,
+                                                               TaskWatch* watch) {
   MS_ASSIGN_OR_RETURN(const SessionOptions options, c_api::MakeSessionOptions(config));
   std::shared_ptr<MasterSession> session(
       new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
-  MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline));
+  MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline, watch));
   return session;
 }
 
@@ -53,25 +53,40 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
 }
 
 // The devices of this task come first, so that nodes without a request are placed here.
-Status MasterSession::Begin(uint64_t incarnation, const std::string& config, absl::Time deadline) {
+Status MasterSession::Begin(uint64_t incarnation, const std::string& config, absl::Time deadline,
+                            TaskWatch* watch) {
   MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config, worker_->task()));
   devices_ = here_->devices();
   MS_ASSIGN_OR_RETURN(const DeviceFilters filters, DeviceFilters::Of(config));
-  proto::CreateWorkerSessionRequest request;
-  request.set_session(handle_);
-  request.set_config(config);
-  request.set_master(worker_->task());
-  request.set_incarnation(incarnation);
-  request.set_version(kMessageVersion);
-  std::vector<TaskRequest> requests;
+  std::vector<size_t> tasks;
   for (size_t t = 0; t < uses_.size(); ++t) {
     const ClusterTask& task = worker_->peers()->tasks()[t];
     if (IsHere(task)) continue;
     MS_ASSIGN_OR_RETURN(const bool is_used, filters.FitsTask(task.name));
     if (!is_used) continue;
     uses_[t] = true;
+    tasks.push_back(t);
+  }
+  proto::CreateWorkerSessionRequest request;
+  request.set_session(handle_);
+  request.set_config(config);
+  request.set_master(worker_->task());
+  request.set_incarnation(incarnation);
+  request.set_version(kMessageVersion);
+  MS_RETURN_IF_ERROR(BeginInTasks(tasks, request, filters, deadline, watch));
+  return here_->SetCluster(devices_);
+}
+
+Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
+                                   const proto::CreateWorkerSessionRequest& ask,
+                                   const DeviceFilters& filters, absl::Time deadline,
+                                   TaskWatch* watch) {
+  std::vector<TaskRequest> requests;
+  for (const size_t t : tasks) {
+    const ClusterTask& task = worker_->peers()->tasks()[t];
     MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, worker_->peers()->ChannelTo(task.name));
-    requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
+    requests.push_back({task.name, std::move(channel), EncodeMessage(ask)});
+    deadline = std::min(deadline, watch->Ask(t, absl::Now()));
   }
   const auto take = [&](size_t i, PayloadReader* response) -> Status {
     proto::CreateWorkerSessionResponse message;
@@ -80,10 +95,20 @@ Status MasterSession::Begin(uint64_t incarnation, const std::string& config, abs
     devices_.Append(filters.Select(devices));
     return absl::OkStatus();
   };
-  const Status status = RequestAll("CreateWorkerSession", std::move(requests), deadline, take);
-  if (absl::IsDeadlineExceeded(status)) return absl::UnavailableError(status.message());
-  MS_RETURN_IF_ERROR(status);
-  return here_->SetCluster(devices_);
+  const std::vector<Status> results =
+      RequestEach("CreateWorkerSession", std::move(requests), deadline, take);
+  // That one is gone says more than that another has not come as yet.
+  Status first;
+  Status gone;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Status& result = results[i];
+    if (watch->TakeResult(tasks[i], result, absl::Now()) && gone.ok()) {
+      gone = absl::UnavailableError(absl::StrCat(kGone, result.message()));
+    }
+    if (first.ok()) first = result;
+  }
+  MS_RETURN_IF_ERROR(gone);
+  return absl::IsDeadlineExceeded(first) ? absl::UnavailableError(first.message()) : first;
 }
 
 // The tasks other than this one that have parts of the step.

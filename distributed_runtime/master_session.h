@@ -15,8 +15,10 @@
 #include "absl/types/span.h"
 #include "core/device/device_set.h"
 #include "core/step/run_options.h"
+#include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/master_run.h"
+#include "distributed_runtime/task_watch.h"
 #include "distributed_runtime/worker.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -30,12 +32,13 @@ class MasterSession {
  public:
   // Begins a session in all tasks that its device_filters do not leave out. `worker` is that of
   // this task, `incarnation` a number of its master that grows when the task is started again;
-  // `config` is a ConfigProto. UNAVAILABLE, with the tasks, if some do not answer before
-  // `deadline`.
+  // `config` is a ConfigProto. UNAVAILABLE, with a task, if it does not answer before `deadline`,
+  // or is gone (TaskWatch): then the text begins with kGone, and it is of no use to try again soon.
   static StatusOr<std::shared_ptr<MasterSession>> Create(std::shared_ptr<Worker> worker,
                                                          uint64_t incarnation,
                                                          const std::string& config,
-                                                         absl::Time deadline);
+                                                         absl::Time deadline, TaskWatch* watch);
+  static constexpr char kGone[] = "the task was there and is gone: ";
   ~MasterSession() { Close(); }
 
   uint64_t handle() const { return handle_; }
@@ -58,7 +61,11 @@ class MasterSession {
 
  private:
   MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
-  Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline);
+  Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline,
+               TaskWatch* watch);
+  Status BeginInTasks(const std::vector<size_t>& tasks,
+                      const proto::CreateWorkerSessionRequest& ask, const DeviceFilters& filters,
+                      absl::Time deadline, TaskWatch* watch);
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

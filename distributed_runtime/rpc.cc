@@ -89,8 +89,9 @@ Status RequestMessage(Channel* channel, absl::string_view method,
   return reader.left() == 0 ? absl::OkStatus() : DecodeMessage(&reader, response);
 }
 
-Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
-                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
+                                absl::Time deadline,
+                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
   const auto responses = std::make_shared<Responses>(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     StartRequest(requests[i].channel.get(), method, std::move(requests[i].payload), deadline,
@@ -99,7 +100,7 @@ Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, a
                  });
   }
   responses->Await(deadline);
-  Status first;
+  std::vector<Status> results;
   for (size_t i = 0; i < requests.size(); ++i) {
     Status status;
     const std::unique_ptr<PayloadReader> response = responses->Take(i, &status);
@@ -108,9 +109,17 @@ Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, a
     } else if (status.ok()) {
       status = take(i, response.get());
     }
-    if (first.ok()) first = WithTask(status, requests[i].task);
+    results.push_back(WithTask(status, requests[i].task));
   }
-  return first;
+  return results;
+}
+
+Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+  for (const Status& status : RequestEach(method, std::move(requests), deadline, take)) {
+    MS_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
 }
 
 Status WithTask(const Status& status, absl::string_view task) {

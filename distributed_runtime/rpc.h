@@ -58,7 +58,12 @@ struct TaskRequest {
 };
 
 // Sends requests to several tasks at the same time, and waits for all responses. `take` reads them,
-// on the caller's thread, in the order of the requests. Returns the first error, with its task.
+// on the caller's thread, in the order of the requests. Returns the result of each, with its task;
+// DEADLINE_EXCEEDED if there was no response.
+std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
+                                absl::Time deadline,
+                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
+// The same. Returns the first error.
 Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
                   absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
 

@@ -52,7 +52,9 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    # A task that is started again may take its time on a busy machine.
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_PATIENCE", "100")
     made = Cluster(2)
     yield made
     made.end()
@@ -134,6 +136,23 @@ def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
         with tf.Session(cluster.server.target) as sess:
             sess.run(tf.global_variables_initializer())
             assert sess.run(total).tolist() == [1.0, 3.0, 5.0]
+
+
+def test_a_new_session_does_not_wait_for_a_task_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_PATIENCE", "0.2")
+    made = Cluster(1)
+    try:
+        with tf.Graph().as_default():
+            with tf.Session(made.server.target) as sess:
+                assert len(sess.list_devices()) == 2
+            made.end()
+            with pytest.raises(tf.errors.UnavailableError, match="is gone") as caught:
+                tf.Session(made.server.target)
+            assert "/job:ps/replica:0/task:0" in caught.value.message
+    finally:
+        made.end()
 
 
 def test_garbage_at_the_port_is_refused_and_logged_once(

@@ -21,12 +21,16 @@ _PAUSE = 0.1  # between attempts, in seconds
 _NEWS_PERIOD = 10.0  # between messages
 _MASTER_PATIENCE = 10.0  # how long nobody may be at the target itself
 _OF_A_TASK = "\n  task: "  # in errors about other tasks than the master
+_GONE = "the task was there and is gone"  # in errors about a task that may never come back
 
 
 def open_session(
     graph: Any, data: bytes, make_error: Callable[[int, str, str], Exception], target: str
 ) -> _runtime.Session:
     """A session of a cluster. It waits until all tasks of the cluster answer.
+
+    Tasks come up one after another: one that has never answered the master is waited for. One
+    that was there before may be away for ``MILLSTREAM_CLUSTER_PATIENCE`` seconds (5).
 
     Parameters
     ----------
@@ -44,7 +48,7 @@ def open_session(
     NotFoundError
         The target is of another kind.
     UnavailableError
-        Nobody answers at the target.
+        Nobody answers at the target, or a task was there and is gone; the message names it.
     """
     use_library()
     began = told = time.monotonic()
@@ -52,6 +56,8 @@ def open_session(
         try:
             return _runtime.Session(graph, data, make_error, target, _TURN_MS)
         except errors.UnavailableError as error:
+            if _GONE in error.message:
+                raise
             now = time.monotonic()
             if _OF_A_TASK not in error.message and now - began > _MASTER_PATIENCE:
                 raise
