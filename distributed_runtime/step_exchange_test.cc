@@ -115,6 +115,28 @@ TEST_F(StepExchangeTest, TensorsOfAPartThatRunsInNoFixedOrderAreAskedFor) {
   EXPECT_THAT(CountRequests({On(0, "Neg", {element})}), ElementsAre(1, 0, 1));
 }
 
+TEST_F(StepExchangeTest, TensorsThatAreThereComeWithTheOneThatIsAskedFor) {
+  build.set_device("/job:worker/task:1");
+  const GraphBuilder::Attrs attrs = {{"component_types", DataTypeList{DataType::kFloat}}};
+  const Output queue = Op("FIFOQueueV2", {}, attrs);
+  const Node* const put = build.Variadic("QueueEnqueueV2", {{queue}, {x_}});
+  build.set_control_inputs({put});
+  const Output element = Op("QueueDequeueV2", {queue}, attrs);
+  build.set_control_inputs({});
+  const Output a = Op("Neg", {element});
+  const Output b = Op("Square", {element});
+  const Output c = Op("Abs", {element});
+  build.set_control_inputs({a.node, b.node, c.node});
+  const Output last = Op("Exp", {element});
+  build.set_device("/job:worker/task:0");
+  build.set_control_inputs({Op("Neg", {last}).node});
+  const Output sum = Op("Add", {Op("Add", {a, b}), c});
+  build.set_control_inputs({});
+  build.set_device("");
+  EXPECT_THAT(CountRequests({sum}), ElementsAre(1, 0, 1));
+  EXPECT_THAT(Elements<float>(Value(sum, {{x_, Values<float>({2, -3})}})), ElementsAre(4, 15));
+}
+
 TEST_F(StepExchangeTest, ACancelledStepEndsBetweenItsRounds) {
   const Output first = On(1, "Square", {x_});
   const Output y = On(1, "Neg", {On(0, "Add", {first, FromEmptyQueue(0)})});

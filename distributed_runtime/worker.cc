@@ -32,6 +32,22 @@ StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string
   return options;
 }
 
+// The response to RecvTensor.
+StatusOr<Payload> EncodeAnswer(const OutgoingTensors::Answer& answer) {
+  proto::RecvTensorResponse response;
+  TensorWriter writer;
+  response.set_dead(answer.parcel.dead);
+  response.set_came_before(answer.came_before);
+  MS_RETURN_IF_ERROR(writer.Add(answer.parcel.tensor, response.mutable_tensor()));
+  for (const OutgoingTensors::Named& one : answer.more) {
+    proto::FurtherTensor* const further = response.add_more();
+    further->set_key(one.key);
+    further->set_dead(one.parcel.dead);
+    MS_RETURN_IF_ERROR(writer.Add(one.parcel.tensor, further->mutable_tensor()));
+  }
+  return writer.Finish(response);
+}
+
 // A step that another task asked for, until it has ended.
 struct RemoteRun {
   std::shared_ptr<WorkerSession> session;
@@ -218,14 +234,13 @@ void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
   if (!session.ok()) return reply.Give(session.status());
   // The step lives as long as somebody waits for its tensors.
   const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
-  step->Give(message.key(), [reply, step](Status given, Parcel parcel) {
-    proto::RecvTensorResponse response;
-    TensorWriter writer;
-    response.set_dead(parcel.dead);
-    if (given.ok()) given = writer.Add(parcel.tensor, response.mutable_tensor());
-    if (!given.ok()) return reply.Give(given);
-    reply.Give(writer.Finish(response));
-  });
+  step->outgoing()->Ask(message.key(), message.takes_more(),
+                        [reply, step](const Status& status, OutgoingTensors::Answer answer) {
+                          if (!status.ok()) return reply.Give(status);
+                          StatusOr<Payload> response = EncodeAnswer(answer);
+                          if (!response.ok()) return reply.Give(response.status());
+                          reply.Give(*std::move(response));
+                        });
 }
 
 void Worker::OnAbortStep(PayloadReader* request, const Reply& reply) {

@@ -4,33 +4,8 @@
 #include <vector>
 
 #include "core/partition/rendezvous_name.h"
-#include "distributed_runtime/rpc.h"
 
 namespace millstream {
-namespace {
-
-Status ReadParcel(PayloadReader* response, Parcel* parcel) {
-  proto::RecvTensorResponse message;
-  MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
-  parcel->dead = message.dead();
-  MS_ASSIGN_OR_RETURN(parcel->tensor, DecodeTensor(message.tensor(), response));
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-// Another task that waits for a tensor. Deletes itself when it has it.
-class WorkerStep::Asker final : public Receiver {
- public:
-  explicit Asker(Take take) : take_(std::move(take)) {}
-  void Receive(Status status, Parcel parcel) override {
-    take_(status, std::move(parcel));
-    delete this;
-  }
-
- private:
-  const Take take_;
-};
 
 Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
   const Tensor& tensor = parcel.tensor;
@@ -46,7 +21,7 @@ Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
   if (tensor.buffer() && !tensor.buffer()->writable()) {
     MS_ASSIGN_OR_RETURN(parcel.tensor, tensor.DeepCopy());
   }
-  return table_.Send(name.ToText(), std::move(parcel));
+  return outgoing_.Send(name.ToText(), std::string(TaskOf(name.destination)), std::move(parcel));
 }
 
 StatusOr<bool> WorkerStep::Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) {
@@ -55,36 +30,89 @@ StatusOr<bool> WorkerStep::Receive(const RendezvousKey& key, Receiver* receiver,
     return delivered_.Receive(key.edge, receiver, parcel);
   }
   MS_ASSIGN_OR_RETURN(const RendezvousName name, RendezvousName::Of(key));
+  const std::string text = name.ToText();
   const std::string task(TaskOf(name.source));
   MS_ASSIGN_OR_RETURN(const std::shared_ptr<Channel> channel, peers_->ChannelTo(task));
   uint64_t number = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (!aborted_.ok()) return aborted_;
+    const auto early = early_.find(text);
+    if (early != early_.end()) {
+      *parcel = std::move(early->second);
+      early_.erase(early);
+      return true;
+    }
+    if (!receivers_.try_emplace(text, receiver).second) {
+      return errors::Internal("two receivers await the same tensor of a step");
+    }
     number = next_++;
   }
   proto::RecvTensorRequest request;
   request.set_session(session_);
   request.set_step(step_);
-  request.set_key(name.ToText());
-  const auto take = [self = shared_from_this(), number, receiver, task](Status status,
-                                                                        PayloadReader* response) {
+  request.set_key(text);
+  request.set_takes_more(true);
+  const auto take = [self = shared_from_this(), number, text, task](const Status& status,
+                                                                    PayloadReader* response) {
     self->Forget(number);
-    Parcel received;
-    if (status.ok()) status = ReadParcel(response, &received);
-    receiver->Receive(WithTask(status, task), std::move(received));
+    self->TakeResponse(text, task, status, response);
   };
   Remember(number, StartRequest(channel.get(), "RecvTensor", EncodeMessage(request),
                                 absl::InfiniteFuture(), take));
   return false;
 }
 
-void WorkerStep::Give(const std::string& key, Take take) {
-  auto* const asker = new Asker(std::move(take));
-  Parcel parcel;
-  StatusOr<bool> here = table_.Receive(key, asker, &parcel);
-  if (here.ok() && !*here) return;
-  asker->Receive(here.status(), std::move(parcel));
+void WorkerStep::TakeResponse(const std::string& key, const std::string& task, const Status& status,
+                              PayloadReader* response) {
+  proto::RecvTensorResponse message;
+  const auto read = [&]() -> Status {
+    MS_RETURN_IF_ERROR(status);
+    MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    MS_ASSIGN_OR_RETURN(Tensor tensor, DecodeTensor(message.tensor(), response));
+    std::vector<Parcel> more;
+    for (const proto::FurtherTensor& one : message.more()) {
+      Parcel& parcel = more.emplace_back();
+      parcel.dead = one.dead();
+      MS_ASSIGN_OR_RETURN(parcel.tensor, DecodeTensor(one.tensor(), response));
+    }
+    // The others first: the Receive may be what the rest of the part waits for.
+    for (size_t i = 0; i < more.size(); ++i) {
+      Accept(message.more(static_cast<int>(i)).key(), std::move(more[i]));
+    }
+    if (!message.came_before()) Accept(key, Parcel{std::move(tensor), message.dead(), nullptr});
+    return absl::OkStatus();
+  };
+  const Status result = read();
+  if (result.ok()) return;
+  if (Receiver* const receiver = TakeReceiver(key)) {
+    receiver->Receive(WithTask(result, task), Parcel());
+  }
+}
+
+void WorkerStep::Accept(const std::string& key, Parcel parcel) {
+  Receiver* receiver = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!aborted_.ok()) return;
+    const auto found = receivers_.find(key);
+    if (found == receivers_.end()) {
+      early_[key] = std::move(parcel);
+      return;
+    }
+    receiver = found->second;
+    receivers_.erase(found);
+  }
+  receiver->Receive(absl::OkStatus(), std::move(parcel));
+}
+
+Rendezvous::Receiver* WorkerStep::TakeReceiver(const std::string& key) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = receivers_.find(key);
+  if (found == receivers_.end()) return nullptr;
+  Receiver* const receiver = found->second;
+  receivers_.erase(found);
+  return receiver;
 }
 
 Status WorkerStep::Deliver(std::vector<CarriedParcel> parcels) {
@@ -96,14 +124,19 @@ Status WorkerStep::Deliver(std::vector<CarriedParcel> parcels) {
 
 void WorkerStep::Abort(const Status& error) {
   std::vector<std::shared_ptr<Channel::Call>> calls;
+  absl::flat_hash_map<std::string, Receiver*> receivers;
+  absl::flat_hash_map<std::string, Parcel> dropped;  // destroyed without the lock
   {
     absl::MutexLock lock(&mutex_);
     if (!aborted_.ok()) return;
     aborted_ = error;
     for (const auto& [number, call] : calls_) calls.push_back(call);
+    receivers.swap(receivers_);
+    dropped.swap(early_);
   }
-  table_.Abort(error);
+  outgoing_.Abort(error);
   delivered_.Abort(error);
+  for (const auto& [key, receiver] : receivers) receiver->Receive(error, Parcel());
   for (const std::shared_ptr<Channel::Call>& call : calls) call->Cancel();
 }
 

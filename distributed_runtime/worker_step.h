@@ -15,7 +15,9 @@
 #include "core/partition/rendezvous.h"
 #include "core/partition/rendezvous_table.h"
 #include "core/step/run_options.h"
+#include "distributed_runtime/outgoing_tensors.h"
 #include "distributed_runtime/peers.h"
+#include "distributed_runtime/rpc.h"
 #include "distributed_runtime/step_carrier.h"
 #include "distributed_runtime/step_replies.h"
 #include "distributed_runtime/transport.h"
@@ -24,9 +26,9 @@
 namespace millstream {
 
 // Tensors that the task sends wait here until another task asks for them. A Receive asks the task
-// that sends. Some tensors to and from the master's task travel in the messages of the step instead
-// (StepExchange). It may exist before the task begins the step, because others may ask earlier.
-// Thread-safe.
+// that sends, unless the tensor came with another (OutgoingTensors). Some tensors to and from the
+// master's task travel in the messages of the step instead (StepExchange). It may exist before the
+// task begins the step, because others may ask earlier. Thread-safe.
 class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<WorkerStep> {
  public:
   WorkerStep(uint64_t session, uint64_t step, std::shared_ptr<Peers> peers)
@@ -43,9 +45,8 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   void SetCarrier(StepCarrier* carrier) { carrier_ = carrier; }
 
   // ---- For other tasks ----
-  // Calls `take` once, when the tensor is there or the step was aborted.
-  using Take = std::function<void(const Status& status, Parcel parcel)>;
-  void Give(const std::string& key, Take take);
+  // Tensors that the task sends and another asks for.
+  OutgoingTensors* outgoing() { return &outgoing_; }
   // Takes tensors that came in messages of the step. Those that came before are an error.
   Status Deliver(std::vector<CarriedParcel> parcels);
   // The answers to the requests of a master in another task.
@@ -58,20 +59,28 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   }
 
  private:
-  class Asker;
+  // Passes a tensor to its Receive, or keeps it until there is one.
+  void Accept(const std::string& key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_);
+  void TakeResponse(const std::string& key, const std::string& task, const Status& status,
+                    PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The Receive that waits for the tensor, which waits no more; null: there is none.
+  Receiver* TakeReceiver(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
   void Remember(uint64_t number, std::shared_ptr<Channel::Call> call) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const uint64_t session_;
   const uint64_t step_;
   const std::shared_ptr<Peers> peers_;
-  StepCarrier* carrier_ = nullptr;      // constant while parts run
-  RendezvousTable<std::string> table_;  // what this task sends
+  StepCarrier* carrier_ = nullptr;  // constant while parts run
+  OutgoingTensors outgoing_;
   RendezvousTable<int64_t> delivered_;  // by edge
   StepReplies replies_;
   Cancellation cancellation_;
   absl::Mutex mutex_;
   Status aborted_ ABSL_GUARDED_BY(mutex_);
+  // By key: Receives that have asked, and tensors that came with those that others asked for.
+  absl::flat_hash_map<std::string, Receiver*> receivers_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Parcel> early_ ABSL_GUARDED_BY(mutex_);
   // Requests to other tasks, by number, to cancel them.
   absl::flat_hash_map<uint64_t, std::shared_ptr<Channel::Call>> calls_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uint64_t> ended_early_ ABSL_GUARDED_BY(mutex_);  // before Remember
