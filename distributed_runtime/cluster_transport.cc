@@ -72,6 +72,15 @@ class ClusterChannel final : public Channel {
     return std::make_shared<EndedCall>();
   }
 
+  void Help(absl::FunctionRef<bool()> is_done) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<HostConnection> host;
+    {
+      absl::MutexLock lock(&mutex_);
+      host = host_;
+    }
+    if (host != nullptr) host->Help(is_done);
+  }
+
  private:
   class EndedCall final : public Call {
    public:

@@ -44,38 +44,23 @@ class HostConnection::PendingCall final : public Channel::Call {
   Respond respond_;
 };
 
-// What a received message has in a region. Tells the sender when nothing uses it any more.
-class HostConnection::RegionUse {
- public:
-  RegionUse(std::weak_ptr<HostConnection> connection, uint64_t number,
-            std::shared_ptr<SharedRegion> region)
-      : connection_(std::move(connection)), number_(number), region_(std::move(region)) {}
-  ~RegionUse() {
-    const std::shared_ptr<HostConnection> connection = connection_.lock();
-    if (connection != nullptr) connection->SendOf(FrameHead::kRelease, number_);
-  }
-  char* data() const { return region_->data(); }
-
- private:
-  const std::weak_ptr<HostConnection> connection_;
-  const uint64_t number_;
-  const std::shared_ptr<SharedRegion> region_;
-};
-
 HostConnection::HostConnection(int socket, std::string peer,
-                               std::shared_ptr<RequestHandler> handler)
-    : socket_(socket), peer_(std::move(peer)), handler_(std::move(handler)), reader_(socket) {}
+                               std::shared_ptr<RequestHandler> handler, size_t most_on_its_way)
+    : socket_(socket),
+      peer_(std::move(peer)),
+      handler_(std::move(handler)),
+      flow_(most_on_its_way),
+      reader_(socket) {}
 
 HostConnection::~HostConnection() { close(socket_); }
 
-void HostConnection::Begin(std::function<void()> on_end) {
-  ThreadCache::Global()->Run(
-      [self = shared_from_this(), on_end = std::move(on_end)] { self->ReadAll(on_end); });
-}
-
+// A reader of the ring checks `has_ended_` after it has loaded the number of its sleep, which
+// WakeAll changes. All of these are sequentially consistent.
 void HostConnection::Shut() {
-  has_ended_.store(true, std::memory_order_release);
+  has_ended_.store(true, std::memory_order_seq_cst);
   shutdown(socket_, SHUT_RDWR);
+  Ring* const ring = ring_.load(std::memory_order_seq_cst);
+  if (ring != nullptr) ring->in.WakeAll();
 }
 
 std::shared_ptr<Channel::Call> HostConnection::Start(absl::string_view method, Payload request,
@@ -112,17 +97,34 @@ void HostConnection::Beat() {
 
 // ---- Out ----
 
+size_t HostConnection::BytesInRegion(const Payload& payload) {
+  size_t bytes = 0;
+  for (const Slice& slice : payload.slices()) {
+    if (slice.size >= kLarge) bytes += Aligned(slice.size);
+  }
+  return bytes;
+}
+
 void HostConnection::SendMessage(FrameHead::Kind kind, uint64_t call, const Status& status,
                                  absl::string_view text, const Payload& payload) {
+  const size_t in_region = BytesInRegion(payload);
+  if (in_region > 0 && !flow_.Begin(in_region, [self = shared_from_this(), kind, call, status,
+                                                text = std::string(text), payload] {
+        self->SendNow(kind, call, status, text, payload);
+      })) {
+    return;
+  }
+  SendNow(kind, call, status, text, payload);
+}
+
+void HostConnection::SendNow(FrameHead::Kind kind, uint64_t call, const Status& status,
+                             absl::string_view text, const Payload& payload) {
   Frame frame;
   frame.head.kind = kind;
   frame.head.call = call;
   frame.head.code = static_cast<int32_t>(status.code());
   frame.text = std::string(text);
-  size_t in_region = 0;
-  for (const Slice& slice : payload.slices()) {
-    if (slice.size >= kLarge) in_region += Aligned(slice.size);
-  }
+  const size_t in_region = BytesInRegion(payload);
   RegionPool::Lent lent;
   if (in_region > 0) lent = pool_.Take(in_region);
   size_t offset = 0;
@@ -144,8 +146,16 @@ void HostConnection::SendMessage(FrameHead::Kind kind, uint64_t call, const Stat
     frame.head.region_size = lent.region->size();
     frame.head.has_descriptor = lent.is_new ? 1 : 0;
     if (lent.is_new) frame.descriptor = lent.region->descriptor();
+    flow_.SetNumber(lent.number, in_region);
+  } else if (in_region > 0) {
+    SendWaiting(flow_.GiveUp(in_region));  // the system has no memory for it
   }
   Send(std::move(frame), std::move(lent.region));
+}
+
+// Copies take their time, and the thread may have others to serve.
+void HostConnection::SendWaiting(std::vector<BoundedFlow::Send> ready) {
+  for (BoundedFlow::Send& send : ready) ThreadCache::Global()->Run(std::move(send));
 }
 
 void HostConnection::SendOf(FrameHead::Kind kind, uint64_t region) {
@@ -156,24 +166,39 @@ void HostConnection::SendOf(FrameHead::Kind kind, uint64_t region) {
 }
 
 void HostConnection::Send(Frame frame, std::shared_ptr<SharedRegion> region) {
-  // A child shares the socket with its parent.
+  // A child shares the socket and the memory with its parent.
   if (ForkGuard::Forked()) return;
   Outgoing outgoing;
   outgoing.bytes = frame.Encode();
   outgoing.descriptor = frame.descriptor;
   outgoing.region = std::move(region);
+  Ring* const ring = ring_.load(std::memory_order_acquire);
+  bool is_in_ring = false;
   {
     absl::MutexLock lock(&out_mutex_);
     if (has_ended()) return;
-    if (!is_draining_ && SendNow(&outgoing)) return;
-    queue_.push_back(std::move(outgoing));
-    if (is_draining_) return;
-    is_draining_ = true;
+    is_in_ring = ring != nullptr && outgoing.descriptor < 0 && TryRing(ring, outgoing.bytes);
+    if (!is_in_ring) {
+      if (!is_draining_ && WriteSocket(&outgoing)) return;
+      queue_.push_back(std::move(outgoing));
+      if (is_draining_) return;
+      is_draining_ = true;
+    }
   }
-  ThreadCache::Global()->Run([self = shared_from_this()] { self->DrainQueue(); });
+  if (!is_in_ring) {
+    return ThreadCache::Global()->Run([self = shared_from_this()] { self->DrainQueue(); });
+  }
+  // Nobody waits for a release: it is read with the next message.
+  if (frame.head.kind != FrameHead::kRelease) ring->out.Wake();
 }
 
-bool HostConnection::SendNow(Outgoing* outgoing) {
+bool HostConnection::TryRing(Ring* ring, absl::string_view bytes) {
+  const RingWriter::Result result = ring->out.Write(bytes);
+  if (result == RingWriter::Result::kBroken) Shut();  // the thread that reads ends the calls
+  return result == RingWriter::Result::kWritten;
+}
+
+bool HostConnection::WriteSocket(Outgoing* outgoing) {
   while (outgoing->sent < outgoing->bytes.size()) {
     iovec part{outgoing->bytes.data() + outgoing->sent, outgoing->bytes.size() - outgoing->sent};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -214,57 +239,14 @@ void HostConnection::DrainQueue() {
       outgoing = std::move(queue_.front());
       queue_.pop_front();
     }
-    while (!SendNow(&outgoing) && !has_ended()) {
+    while (!WriteSocket(&outgoing) && !has_ended()) {
       pollfd wait{socket_, POLLOUT, 0};
       poll(&wait, 1, -1);
     }
   }
 }
 
-// ---- In ----
-
-void HostConnection::ReadAll(const std::function<void()>& on_end) {
-  Status status;
-  while (status.ok()) {
-    StatusOr<Frame> frame = reader_.Read();
-    status = frame.status();
-    if (status.ok()) status = Take(*std::move(frame));
-  }
-  if (!absl::IsUnavailable(status)) {
-    HostLog(MS_LOG_WARNING, absl::StrCat("a connection of ", peer_,
-                                         " on this host is refused: ", status.message()));
-  }
-  Shut();
-  EndCalls();
-  if (on_end != nullptr) on_end();
-}
-
-Status HostConnection::Take(Frame frame) {
-  switch (frame.head.kind) {
-    case FrameHead::kRequest: return TakeRequest(std::move(frame));
-    case FrameHead::kResponse: return TakeResponse(std::move(frame));
-    case FrameHead::kRelease:
-      for (const uint64_t dropped : pool_.Return(frame.head.region)) {
-        SendOf(FrameHead::kDrop, dropped);
-      }
-      return absl::OkStatus();
-    case FrameHead::kDrop: mapped_.erase(frame.head.region); return absl::OkStatus();
-    case FrameHead::kPing: SendOf(FrameHead::kPong, 0); return absl::OkStatus();
-    case FrameHead::kPong: TakePong(); return absl::OkStatus();
-    default: return errors::InvalidArgument("a frame is of kind ", frame.head.kind);
-  }
-}
-
-Status HostConnection::TakeRequest(Frame frame) {
-  MS_ASSIGN_OR_RETURN(Payload request, PayloadOf(&frame));
-  if (handler_ == nullptr) return errors::InvalidArgument("a server sent a request");
-  handler_->Handle(
-      frame.text, std::move(request),
-      [self = shared_from_this(), call = frame.head.call](const Status& status, Payload response) {
-        self->SendMessage(FrameHead::kResponse, call, status, status.message(), response);
-      });
-  return absl::OkStatus();
-}
+// ---- Answers ----
 
 Status HostConnection::TakeResponse(Frame frame) {
   MS_ASSIGN_OR_RETURN(Payload response, PayloadOf(&frame));
@@ -273,39 +255,6 @@ Status HostConnection::TakeResponse(Frame frame) {
   call->End(Status(static_cast<absl::StatusCode>(frame.head.code), frame.text),
             std::move(response));
   return absl::OkStatus();
-}
-
-StatusOr<Payload> HostConnection::PayloadOf(Frame* frame) {
-  std::shared_ptr<RegionUse> use;
-  if (frame->head.region_size > 0) {
-    std::shared_ptr<SharedRegion>& region = mapped_[frame->head.region];
-    if (frame->descriptor >= 0) {
-      region = SharedRegion::Map(frame->descriptor, frame->head.region_size);
-    }
-    if (region == nullptr || region->size() != frame->head.region_size) {
-      return errors::InvalidArgument("shared memory of a frame cannot be mapped");
-    }
-    use = std::make_shared<RegionUse>(weak_from_this(), frame->head.region, region);
-  }
-  const auto bytes = std::make_shared<std::string>(std::move(frame->bytes));
-  size_t read = 0;
-  Payload payload;
-  for (const FrameSegment& segment : frame->segments) {
-    Slice slice;
-    slice.size = segment.size;
-    if (segment.offset == FrameSegment::kInline) {
-      slice.data = bytes->data() + read;
-      slice.owner =
-          BorrowBuffer(bytes->data() + read, segment.size, /*writable=*/false, [bytes] {});
-      read += segment.size;
-    } else {
-      slice.data = use->data() + segment.offset;
-      slice.owner =
-          BorrowBuffer(use->data() + segment.offset, segment.size, /*writable=*/true, [use] {});
-    }
-    payload.Append(std::move(slice));
-  }
-  return payload;
 }
 
 std::shared_ptr<HostConnection::PendingCall> HostConnection::TakeCall(uint64_t number) {

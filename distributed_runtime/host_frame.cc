@@ -16,18 +16,22 @@ constexpr size_t kMostSegments = size_t{1} << 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 36;
 constexpr size_t kMostDescriptors = 16;  // of one call of recvmsg
 
+Status NoFrame() {
+  return errors::InvalidArgument("its bytes are no frame of this version of Millstream");
+}
+
 // Of a head that came in.
 Status Check(const FrameHead& head) {
-  const bool is_in_region =
-      (head.kind == FrameHead::kRequest || head.kind == FrameHead::kResponse) &&
-      head.region_size > 0;
+  const bool is_in_region = (head.kind == FrameHead::kRequest ||
+                             head.kind == FrameHead::kResponse || head.kind == FrameHead::kRing) &&
+                            head.region_size > 0;
   if (head.magic == FrameHead::kMagic && head.kind >= FrameHead::kRequest &&
-      head.kind <= FrameHead::kPong && head.text_size <= kMostText &&
+      head.kind <= FrameHead::kTaken && head.text_size <= kMostText &&
       head.num_segments <= kMostSegments && head.inline_size <= kMostBytes &&
       (head.has_descriptor == 0 || is_in_region)) {
     return absl::OkStatus();
   }
-  return errors::InvalidArgument("bytes on a socket are no frame of this version of Millstream");
+  return NoFrame();
 }
 
 // Each segment is in the region or in the frame, whose bytes they use up.
@@ -38,7 +42,9 @@ Status CheckSegments(const Frame& frame) {
     const uint64_t room =
         is_inline ? frame.head.inline_size - in_frame
                   : frame.head.region_size - std::min(segment.offset, frame.head.region_size);
-    if (segment.size > room) return errors::InvalidArgument("a frame's segment ends outside of it");
+    if (segment.size > room || (!is_inline && frame.head.region_size == 0)) {
+      return errors::InvalidArgument("a frame's segment ends outside of it");
+    }
     if (is_inline) in_frame += segment.size;
   }
   if (in_frame == frame.head.inline_size) return absl::OkStatus();
@@ -60,6 +66,29 @@ std::string Frame::Encode() {
   encoded.append(text);
   encoded.append(bytes);
   return encoded;
+}
+
+StatusOr<Frame> Frame::Decode(absl::string_view bytes) {
+  const auto take = [&bytes](void* out, size_t size) {
+    if (size > bytes.size()) return false;
+    if (size > 0) std::memcpy(out, bytes.data(), size);
+    bytes.remove_prefix(size);
+    return true;
+  };
+  Frame frame;
+  if (!take(&frame.head, sizeof(frame.head))) return NoFrame();
+  MS_RETURN_IF_ERROR(Check(frame.head));
+  if (frame.head.has_descriptor != 0) return NoFrame();
+  // The checked sizes are small enough for their sum.
+  const uint64_t expected = frame.head.num_segments * sizeof(FrameSegment) + frame.head.text_size +
+                            frame.head.inline_size;
+  if (bytes.size() != expected) return NoFrame();
+  frame.segments.resize(frame.head.num_segments);
+  take(frame.segments.data(), frame.segments.size() * sizeof(FrameSegment));
+  MS_RETURN_IF_ERROR(CheckSegments(frame));
+  frame.text = std::string(bytes.substr(0, frame.head.text_size));
+  frame.bytes = std::string(bytes.substr(frame.head.text_size));
+  return frame;
 }
 
 FrameReader::~FrameReader() {

@@ -1,4 +1,4 @@
-// Messages between processes of one host, as bytes and descriptors on a socket.
+// Messages between processes of one host, as bytes, and descriptors on a socket.
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_HOST_FRAME_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_HOST_FRAME_H_
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -21,8 +22,10 @@ struct FrameHead {
     kDrop = 4,     // the sender of a region will not use it any more
     kPing = 5,     // asks for a kPong
     kPong = 6,
+    kRing = 7,   // the region has a ring for each direction, the sender's first
+    kTaken = 8,  // the receiver of a region has read its frame
   };
-  static constexpr uint32_t kMagic = 0x314d5348;  // changes when frames do
+  static constexpr uint32_t kMagic = 0x324d5348;  // changes when frames do
 
   uint32_t magic = kMagic;
   uint32_t kind = 0;
@@ -52,6 +55,8 @@ struct Frame {
 
   // All but the descriptor. Sets the sizes in the head.
   std::string Encode();
+  // The reverse, of a frame without a descriptor. INVALID_ARGUMENT for bytes that are no frame.
+  static StatusOr<Frame> Decode(absl::string_view bytes);
 };
 
 // Reads frames from a socket. Not thread-safe.

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "distributed_runtime/handler_thread.h"
 
 namespace millstream {
 namespace {
@@ -39,6 +40,7 @@ class LoopbackChannel final : public Channel {
       call->End(absl::UnavailableError(absl::StrCat("no server of this process is at ", address_)),
                 Payload());
     } else {
+      const HandlerThread::Scope nobody(nullptr);  // the caller waits for this thread
       handler->Handle(method, std::move(request), [call](const Status& status, Payload response) {
         call->End(status, std::move(response));
       });

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "distributed_runtime/device_coding.h"
+#include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/thread_cache.h"
 #include "framework/plugin/host_interfaces.h"
 
@@ -146,6 +147,10 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
   };
   for (const Method& one : kMethods) {
     if (method != one.name) continue;
+    if (HandlerThread::Keep()) {
+      (this->*one.handler)(&request, reply);
+      return true;
+    }
     auto kept = std::make_shared<PayloadReader>(std::move(request));
     ThreadCache::Global()->Run([self = shared_from_this(), kept, reply, handler = one.handler] {
       (self.get()->*handler)(kept.get(), reply);

@@ -104,6 +104,10 @@ class RemoteRun {
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithDeadline(absl::Condition(&is_done_), until);
   }
+  bool IsOver() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return is_done_;
+  }
   Status Give(absl::Span<Tensor> fetches) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     MS_RETURN_IF_ERROR(status_);
@@ -141,6 +145,7 @@ class RemoteStep final : public ClientStep {
     const auto call = StartRequest(
         channel_.get(), "RunStep", writer.Finish(request), absl::InfiniteFuture(),
         [run](const Status& status, PayloadReader* response) { run->Take(status, response); });
+    channel_->Help([&run] { return run->IsOver(); });
     bool is_cancelled = false;
     while (!run->Await(absl::Now() + kAskingPeriod)) {
       if (heart_->IsAlone()) {

@@ -90,6 +90,19 @@ void MasterRun::Carry(int64_t edge, Parcel parcel) {
   if (!sent.ok()) Fail(sent);
 }
 
+void MasterRun::Await(int64_t edge) {
+  const size_t share = static_cast<size_t>(step_->carriers[edge]);
+  const int round = step_->shares[share].exchange.rounds[edge];
+  if (!step_->runs_in_order || HasRound(share, round)) return;
+  step_->shares[share].channel->Help([this, share, round] { return HasRound(share, round); });
+}
+
+bool MasterRun::HasRound(size_t share, int round) const {
+  absl::MutexLock lock(&mutex_);
+  const Progress& progress = shares_[share];
+  return !error_.ok() || !progress.has_begun || progress.has_answered || progress.answers > round;
+}
+
 // Does nothing if the run has failed.
 Status MasterRun::SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried) {
   Payload payload;
@@ -158,6 +171,7 @@ void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* 
     for (size_t i = 0; i < count; ++i) {
       if (fetches[i].has_value()) fetches_[i] = std::move(fetches[i]);
     }
+    ++shares_[share].answers;
     return absl::OkStatus();
   };
   const Status result = read();
@@ -237,7 +251,18 @@ std::string MasterRun::MissingTasks() const {
   return tasks;
 }
 
+void MasterRun::Help() {
+  for (size_t s = 0; s < step_->shares.size(); ++s) {
+    const auto is_done = [this, s] {
+      absl::MutexLock lock(&mutex_);
+      return !error_.ok() || shares_[s].has_answered || !shares_[s].has_begun;
+    };
+    if (!is_done()) step_->shares[s].channel->Help(is_done);
+  }
+}
+
 void MasterRun::Await(const RunOptions& options) {
+  Help();
   const absl::Time limit = options.timeout_ms > 0
                                ? absl::Now() + absl::Milliseconds(options.timeout_ms) + kLateness
                                : absl::InfiniteFuture();

@@ -35,7 +35,8 @@ struct MasterStep {
   int64_t number = 0;
   std::shared_ptr<WorkerSession> session;  // of this task; what `here` needs
   std::shared_ptr<Executable> here;
-  bool runs_here = false;  // the master's task has a part
+  bool runs_here = false;      // the master's task has a part
+  bool runs_in_order = false;  // it is one part, see RunsInOneOrder
   std::vector<TaskShare> shares;
   std::vector<int> carriers;  // by edge: the share whose messages carry its tensor, or -1
 };
@@ -64,12 +65,14 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   // ---- StepCarrier: a round's request leaves when it has its tensors ----
   bool Carries(int64_t edge) const override { return step_->carriers[edge] >= 0; }
   void Carry(int64_t edge, Parcel parcel) override ABSL_LOCKS_EXCLUDED(mutex_);
-  void Await(int64_t edge) override {}
+  // The thread takes the answer that brings the tensor, if it has nothing else to do meanwhile.
+  void Await(int64_t edge) override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // What a share has got and given.
   struct Progress {
     bool has_begun = false;
+    int answers = 0;                                    // to requests of rounds
     bool has_answered = false;                          // its part has ended
     std::vector<std::vector<CarriedParcel>> collected;  // by round, for the request
   };
@@ -82,6 +85,11 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   // The first call for a share has an effect.
   void EndShare(size_t share, const Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasAnswered(size_t share) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a wait for the answer to a round makes no sense, because it is there or was not asked
+  // for.
+  bool HasRound(size_t share, int round) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes answers on this thread for a moment, before it waits.
+  void Help() ABSL_LOCKS_EXCLUDED(mutex_);
   void Await(const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string MissingTasks() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   bool HasAll() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return missing_ == 0; }

@@ -180,6 +180,8 @@ StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
   step->session = here_;
   MS_ASSIGN_OR_RETURN(step->here, here_->Compile(signature));
   MS_ASSIGN_OR_RETURN(step->shares, SharesOf(*step->here, &step->runs_here));
+  step->runs_in_order =
+      RunsInOneOrder(step->here->builder().partitions(), devices_, worker_->task());
   step->carriers = CarriersOf(step->shares, step->here->builder().partitions().transfers.size());
   if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
   steps_[step->number] = step;

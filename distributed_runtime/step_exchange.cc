@@ -110,6 +110,12 @@ class ExchangePlanner {
 
 }  // namespace
 
+bool RunsInOneOrder(const PartitionedGraph& graph, const DeviceSet& devices,
+                    absl::string_view task) {
+  const Partition* const part = OnlyPartOf(graph, devices, task);
+  return part != nullptr && RunsInOrder(*part);
+}
+
 StepExchange PlanExchange(const PartitionedGraph& graph, const DeviceSet& devices,
                           absl::string_view master, absl::string_view task) {
   ExchangePlanner planner(graph, devices, master);

@@ -35,6 +35,11 @@ struct StepExchange {
   bool is_short = false;
 };
 
+// Whether the task has one part, whose nodes run in their order, so that nothing else can be done
+// while one of them waits for a tensor. Thread-safe.
+bool RunsInOneOrder(const PartitionedGraph& graph, const DeviceSet& devices,
+                    absl::string_view task);
+
 // Both tasks plan the same. Tensors of a task are asked for if it has several parts, or one that
 // the dynamic executor runs. `master` and `task` are names of tasks. Thread-safe.
 StepExchange PlanExchange(const PartitionedGraph& graph, const DeviceSet& devices,

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "distributed_runtime/handler_thread.h"
+
 namespace millstream {
 namespace {
 
@@ -77,6 +79,12 @@ void StepReplies::Await(int64_t edge) {
     sent.swap(sent_);
   }
   Give(*reply, AnswerOf(sent, nullptr));
+  HandlerThread::Help([this, round] { return HasRound(round); });
+}
+
+bool StepReplies::HasRound(int round) const {
+  absl::MutexLock lock(&mutex_);
+  return has_ended_ || replies_.contains(round);
 }
 
 void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) {

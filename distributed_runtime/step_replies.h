@@ -44,8 +44,10 @@ class StepReplies final : public StepCarrier {
   void Await(int64_t edge) override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  bool HasRound(int round) const ABSL_LOCKS_EXCLUDED(mutex_);
+
   std::shared_ptr<const StepExchange> exchange_;  // constant while the part runs
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   Status ended_ ABSL_GUARDED_BY(mutex_);                             // how

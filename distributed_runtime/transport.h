@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/payload.h"
@@ -51,6 +52,11 @@ class Channel {
   // holds no lock that `respond` takes.
   virtual std::shared_ptr<Call> Start(absl::string_view method, Payload request,
                                       absl::Time deadline, Respond respond) = 0;
+  // For a thread that is about to wait for an answer: takes messages on it, so that no other thread
+  // is woken to take them. Returns when `is_done` does, or after a moment: the caller then waits as
+  // it would have. Many channels do nothing. REQUIRES: the caller holds no lock that `respond` of a
+  // call takes.
+  virtual void Help(absl::FunctionRef<bool()> is_done) {}
 };
 
 // Thread-safe.

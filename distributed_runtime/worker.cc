@@ -6,6 +6,7 @@
 #include "core/c_api/session_options.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/graph_coding.h"
+#include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/thread_cache.h"
 #include "framework/message.h"
 #include "framework/plugin/host_interfaces.h"
@@ -208,7 +209,7 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
   replies->Add(0, reply);
   replies->Begin(run->graph.exchange);
   run->step->SetCarrier(replies);
-  if (run->graph.exchange->is_short) return RunPart(std::move(run));
+  if (run->graph.exchange->is_short || HandlerThread::Keep()) return RunPart(std::move(run));
   ThreadCache::Global()->Run([run = std::move(run)]() mutable { RunPart(std::move(run)); });
 }
 

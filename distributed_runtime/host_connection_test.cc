@@ -1,0 +1,172 @@
+#include "distributed_runtime/host_connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
+#include "distributed_runtime/handler_thread.h"
+#include "framework/testing/hang_guard.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+Payload PayloadOf(std::string bytes) {
+  Payload payload;
+  payload.Append(std::move(bytes));
+  return payload;
+}
+
+std::string TextOf(const Payload& payload) {
+  std::string text;
+  for (const Slice& slice : payload.slices()) text.append(slice.data, slice.size);
+  return text;
+}
+
+// Answers with what came. "Block" waits for `open`; so does "Long", on a thread that it keeps.
+// "Open" ends both waits.
+class Handler final : public RequestHandler {
+ public:
+  void Handle(absl::string_view method, Payload request, Respond respond) override {
+    if (method == "Block" || method == "Long") {
+      if (method == "Long" && !HandlerThread::Keep()) {
+        return respond(errors::Internal("the thread was not kept"), Payload());
+      }
+      blocked.DecrementCount();
+      EXPECT_TRUE(Eventually(open));
+    }
+    if (method == "Open") open.Notify();
+    ++handled;
+    respond(absl::OkStatus(), std::move(request));
+  }
+
+  absl::BlockingCounter blocked{1};
+  absl::Notification open;
+  std::atomic<int> handled{0};
+};
+
+// Both ends of a connection in this process.
+class HostConnectionTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kMost = 2 * kMegabyte;
+
+  HostConnectionTest() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    client_ = std::make_shared<HostConnection>(ends[0], "the server", nullptr, kMost);
+    server_ = std::make_shared<HostConnection>(ends[1], "the client", handler_, kMost);
+    client_->Begin([this] { client_ended_.Notify(); });
+    server_->Begin([this] { server_ended_.Notify(); });
+  }
+  ~HostConnectionTest() override {
+    client_->Shut();
+    EXPECT_TRUE(Eventually(client_ended_));
+    EXPECT_TRUE(Eventually(server_ended_));
+  }
+
+  // Begins a call whose answer is to be what was sent.
+  void Start(absl::string_view method, std::string bytes, absl::BlockingCounter* answers) {
+    client_->Start(method, PayloadOf(bytes),
+                   [answers, bytes](const Status& status, Payload response) {
+                     EXPECT_EQ(status, absl::OkStatus());
+                     EXPECT_TRUE(TextOf(response) == bytes);
+                     answers->DecrementCount();
+                   });
+  }
+
+  const std::shared_ptr<Handler> handler_ = std::make_shared<Handler>();
+  absl::Notification client_ended_;
+  absl::Notification server_ended_;
+  std::shared_ptr<HostConnection> client_;
+  std::shared_ptr<HostConnection> server_;
+};
+
+TEST_F(HostConnectionTest, AReceiverThatDoesNotReadCostsItsSenderABoundedAmountOfMemory) {
+  constexpr int kMessages = 10;
+  absl::BlockingCounter answers(kMessages + 1);
+  Start("Block", "", &answers);
+  handler_->blocked.Wait();
+  for (int i = 0; i < kMessages; ++i) {
+    Start("Echo", std::string(kMegabyte, static_cast<char>('a' + i)), &answers);
+  }
+  EXPECT_EQ(client_->on_its_way(), kMost);
+  EXPECT_EQ(handler_->handled.load(), 0);
+  handler_->open.Notify();
+  answers.Wait();
+  EXPECT_EQ(handler_->handled.load(), kMessages + 1);
+  EXPECT_TRUE(Eventually([this] { return client_->on_its_way() == 0; }));
+}
+
+TEST_F(HostConnectionTest, OthersReadWhileAHandlerKeepsItsThread) {
+  absl::BlockingCounter answers(3);
+  Start("Long", "one", &answers);
+  handler_->blocked.Wait();
+  Start("Echo", "two", &answers);
+  Start("Open", "three", &answers);
+  answers.Wait();
+}
+
+TEST_F(HostConnectionTest, WhoWaitsForAnAnswerTakesIt) {
+  for (int i = 0; i < 5000; ++i) {
+    std::atomic<bool> is_done{false};
+    client_->Start("Echo", PayloadOf(absl::StrCat(i)), [&](const Status& status, Payload response) {
+      EXPECT_EQ(TextOf(response), absl::StrCat(i));
+      is_done = true;
+    });
+    // Another thread may have taken it.
+    EXPECT_TRUE(Eventually([&] {
+      client_->Help([&] { return is_done.load(); });
+      return is_done.load();
+    }));
+  }
+}
+
+TEST_F(HostConnectionTest, ManyThreadsCallAndTakeAnswersForEachOther) {
+  constexpr int kThreads = 4;
+  constexpr int kCalls = 1000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < kCalls; ++i) {
+        absl::Notification done;
+        const size_t size = i % 100 == 0 ? kMegabyte : static_cast<size_t>(i * 50);
+        const std::string text(size, static_cast<char>('a' + t));
+        client_->Start("Echo", PayloadOf(text), [&](const Status& status, Payload response) {
+          EXPECT_TRUE(TextOf(response) == text);
+          done.Notify();
+        });
+        client_->Help([&] { return done.HasBeenNotified(); });
+        EXPECT_TRUE(Eventually(done));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(HostConnectionEndTest, CallsEndWhenTheOtherProcessDoes) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const auto client = std::make_shared<HostConnection>(ends[0], "the server", nullptr);
+  client->Begin(nullptr);
+  absl::Notification ended;
+  client->Start("Echo", Payload(), [&ended](const Status& status, Payload) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    ended.Notify();
+  });
+  close(ends[1]);  // as the system does for a process that is killed
+  client->Help([&ended] { return ended.HasBeenNotified(); });
+  EXPECT_TRUE(Eventually(ended));
+}
+
+}  // namespace
+}  // namespace millstream
