@@ -15,6 +15,7 @@
 #include "distributed_runtime/master_client.h"
 #include "distributed_runtime/network.h"
 #include "distributed_runtime/server.h"
+#include "distributed_runtime/status_json.h"
 
 using millstream::ForkGuard;
 using millstream::Server;
@@ -72,6 +73,14 @@ millstream_status* millstream_cluster_reset(const char* target, const char* cons
   return Give(millstream::ResetMaster(target, names, TheTransport()));
 }
 
+millstream_status* millstream_cluster_status(const char* target, millstream_bytes* out) {
+  if (ForkGuard::Forked()) return Give(ForkGuard::Check());
+  const auto status = millstream::AskForStatus(target, TheTransport());
+  if (!status.ok()) return Give(status.status());
+  *out = GiveBytes(millstream::StatusJson(*status));
+  return nullptr;
+}
+
 millstream_status* millstream_server_new(const void* server_def, size_t size,
                                          millstream_server** out) {
   *out = nullptr;
@@ -85,6 +94,12 @@ millstream_status* millstream_server_new(const void* server_def, size_t size,
 
 void millstream_server_target(const millstream_server* server, millstream_bytes* out) {
   *out = GiveBytes(server->server->target());
+}
+
+void millstream_server_status(millstream_server* server, millstream_bytes* out) {
+  millstream::proto::TaskStatusRecord status;
+  server->server->AddStatus(&status);
+  *out = GiveBytes(millstream::StatusJson(status));
 }
 
 int32_t millstream_server_join(millstream_server* server, int64_t patience_ms) {

@@ -28,6 +28,10 @@ millstream_status* millstream_cluster_session_new(millstream_graph* graph, const
 millstream_status* millstream_cluster_reset(const char* target, const char* const* containers,
                                             int32_t n);
 
+/* Asks all tasks of the cluster how they are: one JSON object, see status_json.h. Errors are those
+ * of millstream_cluster_session_new; tasks that do not answer are in the result. */
+millstream_status* millstream_cluster_status(const char* target, millstream_bytes* out);
+
 /* A task of a cluster in this process. */
 typedef struct millstream_server millstream_server;
 /* Starts a task. `server_def` is a serialized ServerDef. INVALID_ARGUMENT if it does not name a
@@ -36,6 +40,8 @@ millstream_status* millstream_server_new(const void* server_def, size_t size,
                                          millstream_server** out);
 /* Gets what sessions of this task name as their target. */
 void millstream_server_target(const millstream_server* server, millstream_bytes* out);
+/* How the task is: one JSON object, see status_json.h. */
+void millstream_server_status(millstream_server* server, millstream_bytes* out);
 /* Waits until the server is stopped, or until `patience_ms` have passed. Nonzero if it is stopped.
  */
 int32_t millstream_server_join(millstream_server* server, int64_t patience_ms);

@@ -92,6 +92,25 @@ TEST_F(ClusterTest, AVariableOfAnotherShapeBeginsAnew) {
   }
 }
 
+// Feeds and fetches keep their bits.
+TEST_F(ClusterTest, TransfersOfFloatsAreShortenedWhereTheSessionAsksForIt) {
+  const float value = 1.0f + 0x1p-10f;
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
+  const Output here = On(0, "Neg", {x});
+  const Output there = On(1, "Neg", {here});
+  const Output back = On(0, "Neg", {On(1, "Mul", {there, x})});
+  proto::ConfigProto config;
+  for (const bool shortens : {false, true}) {
+    config.mutable_graph_options()->set_enable_bfloat16_sendrecv(shortens);
+    session = Open(0, config);
+    const auto fetched = Run({here, there, back}, {{x, Tensor::Scalar(value)}});
+    ASSERT_TRUE(fetched.ok()) << fetched.status();
+    EXPECT_EQ(Elements<float>((*fetched)[0])[0], -value);
+    EXPECT_EQ(Elements<float>((*fetched)[1])[0], shortens ? 1.0f : value);
+    EXPECT_EQ(Elements<float>((*fetched)[2])[0], shortens ? -1.0f : -(value * value));
+  }
+}
+
 TEST_F(ClusterTest, AnErrorNamesTheNodeAndTheTask) {
   const Output log = On(0, "Log", {Constant(-1.0f)});
   build.set_device("/job:worker/task:1");

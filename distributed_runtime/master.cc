@@ -9,6 +9,7 @@
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/thread_cache.h"
+#include "distributed_runtime/trace_coding.h"
 #include "framework/plugin/host_interfaces.h"
 
 namespace millstream {
@@ -20,6 +21,8 @@ constexpr absl::Duration kBeginPatience = absl::Seconds(2);
 constexpr int kTaskPatience = 4;
 // In heartbeats: how long a session outlasts its client.
 constexpr int kClientPatience = 30;
+// How long tasks have to say how they are.
+constexpr absl::Duration kStatusPatience = absl::Seconds(2);
 
 // How long a new session waits for a task that was there before.
 absl::Duration TaskPatience() {
@@ -36,7 +39,8 @@ Master::Master(std::shared_ptr<Worker> worker)
       incarnation_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))),
       leases_(kClientPatience),
       watch_(worker_->peers()->tasks().size(), TaskPatience()),
-      unanswered_(worker_->peers()->tasks().size()) {}
+      unanswered_(worker_->peers()->tasks().size()),
+      is_lost_(worker_->peers()->tasks().size()) {}
 
 StatusOr<std::shared_ptr<MasterSession>> Master::CreateSession(const std::string& config,
                                                                absl::Time deadline) {
@@ -79,6 +83,7 @@ void Master::BeatTo(size_t task, const std::vector<std::shared_ptr<MasterSession
     // Without sessions nobody is asked.
     unanswered_[task] = sessions.empty() ? 0 : unanswered_[task] + 1;
     is_silent = unanswered_[task] > kTaskPatience;
+    NoteLoss(task, is_silent);
   }
   if (sessions.empty()) return;
   const StatusOr<std::shared_ptr<Channel>> channel =
@@ -97,12 +102,20 @@ void Master::BeatTo(size_t task, const std::vector<std::shared_ptr<MasterSession
                });
 }
 
+// A task that is silent counts once.
+void Master::NoteLoss(size_t task, bool is_lost) {
+  if (is_lost && !is_lost_[task]) ++losses_;
+  is_lost_[task] = is_lost;
+}
+
 void Master::TakeAnswer(size_t task, const Status& status, PayloadReader* response) {
   proto::HeartbeatResponse message;
   if (!status.ok() || !DecodeMessage(response, &message).ok()) return;
   {
     absl::MutexLock lock(&mutex_);
     unanswered_[task] = 0;
+    NoteLoss(task, false);
+    if (message.unknown_size() > 0) ++losses_;
   }
   for (const uint64_t handle : message.unknown()) {
     const std::shared_ptr<MasterSession> session = sessions_.Find(handle);
@@ -134,6 +147,7 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
   struct Method {
     const char* name;
     Handler handler;
+    bool is_of_clients = true;
   };
   static constexpr Method kMethods[] = {
       {"RunStep", &Master::OnRunStep},
@@ -144,9 +158,16 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"CloseSession", &Master::OnCloseSession},
       {"Reset", &Master::OnReset},
       {"KeepSession", &Master::OnKeepSession},
+      {"GetTaskStatus", &Master::OnGetTaskStatus, false},
+      {"GetClusterStatus", &Master::OnGetClusterStatus},
   };
   for (const Method& one : kMethods) {
     if (method != one.name) continue;
+    if (one.is_of_clients) {
+      const std::shared_ptr<Traffic> traffic = worker_->peers()->TrafficWith(kClients);
+      traffic->AddReceived(request.left());
+      reply = reply.Counted(traffic);
+    }
     if (HandlerThread::Keep()) {
       (this->*one.handler)(&request, reply);
       return true;
@@ -214,6 +235,10 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
     RunOptions options;
     options.timeout_ms = message.timeout_ms();
     options.cancellation = cancellation.get();
+    StepReport report;
+    report.want_trace = message.want_trace();
+    report.want_partition_graphs = message.want_partition_graphs();
+    if (report.want_trace || report.want_partition_graphs) options.report = &report;
     const Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
     {
       absl::MutexLock lock(&mutex_);
@@ -225,6 +250,7 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
     for (const Tensor& fetch : fetches) {
       MS_RETURN_IF_ERROR(writer.Add(fetch, response.add_fetches()));
     }
+    if (options.report != nullptr) EncodeReport(report, response.mutable_report());
     return writer.Finish(response);
   };
   StatusOr<Payload> response = run();
@@ -282,6 +308,59 @@ void Master::OnKeepSession(PayloadReader* request, const Reply& reply) {
   const Status status = DecodeMessage(request, &message);
   if (status.ok()) leases_.Renew("", 0, {message.session()});
   reply.Give(status);
+}
+
+void Master::AddStatus(proto::TaskStatusRecord* status) {
+  worker_->AddStatus(status);
+  status->set_incarnation(incarnation_);
+  for (const std::shared_ptr<MasterSession>& session : sessions_.All()) session->AddStatus(status);
+  absl::MutexLock lock(&mutex_);
+  status->set_losses(losses_);
+  for (size_t task = 0; task < is_lost_.size(); ++task) {
+    if (is_lost_[task]) status->add_lost(worker_->peers()->tasks()[task].name);
+  }
+}
+
+void Master::AskAll(absl::Time deadline, proto::ClusterStatusRecord* status) {
+  status->set_asked(worker_->task());
+  std::vector<TaskRequest> requests;
+  std::vector<proto::ClusterTaskRecord*> asked;  // by request
+  for (const ClusterTask& task : worker_->peers()->tasks()) {
+    proto::ClusterTaskRecord* const record = status->add_tasks();
+    record->set_task(task.name);
+    record->set_address(task.address);
+    if (task.name == worker_->task()) {
+      AddStatus(record->mutable_status());
+      continue;
+    }
+    StatusOr<std::shared_ptr<Channel>> channel = worker_->peers()->ChannelTo(task.name);
+    if (!channel.ok()) {
+      EncodeStatus(channel.status(), record->mutable_error());
+      continue;
+    }
+    requests.push_back({task.name, *std::move(channel), EncodeMessage(proto::NothingResponse())});
+    asked.push_back(record);
+  }
+  const auto take = [&asked](size_t i, const Status& answered, PayloadReader* response) {
+    Status read = answered;
+    if (read.ok()) read = DecodeMessage(response, asked[i]->mutable_status());
+    if (read.ok()) return;
+    asked[i]->clear_status();
+    EncodeStatus(read, asked[i]->mutable_error());
+  };
+  AskEach("GetTaskStatus", std::move(requests), deadline, take);
+}
+
+void Master::OnGetTaskStatus(PayloadReader* request, const Reply& reply) {
+  proto::TaskStatusRecord status;
+  AddStatus(&status);
+  reply.Give(EncodeMessage(status));
+}
+
+void Master::OnGetClusterStatus(PayloadReader* request, const Reply& reply) {
+  proto::ClusterStatusRecord status;
+  AskAll(absl::Now() + kStatusPatience, &status);
+  reply.Give(EncodeMessage(status));
 }
 
 }  // namespace millstream

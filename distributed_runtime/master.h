@@ -48,6 +48,11 @@ class Master : public std::enable_shared_from_this<Master> {
   // Called with each heartbeat. Closes the sessions of clients in other processes that are gone.
   void EndAbandoned();
 
+  // Sets what the task knows of itself.
+  void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Asks all tasks for that. A task that does not answer before `deadline` gets an error.
+  void AskAll(absl::Time deadline, proto::ClusterStatusRecord* status);
+
   // Answers a request of a client in another process. False if the master has no such method.
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
@@ -66,6 +71,9 @@ class Master : public std::enable_shared_from_this<Master> {
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
   void OnKeepSession(PayloadReader* request, const Reply& reply);
+  void OnGetTaskStatus(PayloadReader* request, const Reply& reply);
+  void OnGetClusterStatus(PayloadReader* request, const Reply& reply);
+  void NoteLoss(size_t task, bool is_lost) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Worker> worker_;
   const uint64_t incarnation_;
@@ -75,6 +83,8 @@ class Master : public std::enable_shared_from_this<Master> {
   absl::Mutex mutex_;
   // By task: the heartbeats since one was answered.
   std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> is_lost_ ABSL_GUARDED_BY(mutex_);
+  int64_t losses_ ABSL_GUARDED_BY(mutex_) = 0;
   // Of clients in other processes, by session and the client's number.
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Cancellation>> runs_
       ABSL_GUARDED_BY(mutex_);

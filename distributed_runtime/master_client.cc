@@ -17,6 +17,7 @@
 #include "distributed_runtime/pulse.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/server.h"
+#include "distributed_runtime/trace_coding.h"
 
 namespace millstream {
 namespace {
@@ -98,6 +99,7 @@ class RemoteRun {
     absl::MutexLock lock(&mutex_);
     status_ = read;
     fetches_ = std::move(fetches);
+    report_.Swap(message.mutable_report());
     is_done_ = true;
   }
   bool Await(absl::Time until) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -108,20 +110,22 @@ class RemoteRun {
     absl::MutexLock lock(&mutex_);
     return is_done_;
   }
-  Status Give(absl::Span<Tensor> fetches) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // `report` may be null.
+  Status Give(absl::Span<Tensor> fetches, StepReport* report) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     MS_RETURN_IF_ERROR(status_);
     if (fetches_.size() != fetches.size()) {
       return errors::Internal("expected ", fetches.size(), " fetches, got ", fetches_.size());
     }
     std::move(fetches_.begin(), fetches_.end(), fetches.begin());
-    return absl::OkStatus();
+    return report == nullptr ? absl::OkStatus() : AddReport(report_, 0, report);
   }
 
  private:
   absl::Mutex mutex_;
   Status status_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
+  proto::StepReportRecord report_ ABSL_GUARDED_BY(mutex_);  // times of the master's clock
   bool is_done_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -139,6 +143,10 @@ class RemoteStep final : public ClientStep {
     request.set_step(step_);
     request.set_run(next.fetch_add(1));
     request.set_timeout_ms(options.timeout_ms);
+    if (options.report != nullptr) {
+      request.set_want_trace(options.report->want_trace);
+      request.set_want_partition_graphs(options.report->want_partition_graphs);
+    }
     TensorWriter writer;
     for (const Tensor& feed : feeds) MS_RETURN_IF_ERROR(writer.Add(feed, request.add_feeds()));
     const auto run = std::make_shared<RemoteRun>();
@@ -158,7 +166,7 @@ class RemoteStep final : public ClientStep {
       // The master ends the run, and says why it ended; a master that hangs does not answer.
       if (!run->Await(absl::Now() + absl::Seconds(2))) call->Cancel();
     }
-    return run->Give(fetches);
+    return run->Give(fetches, options.report);
   }
 
   std::string placement_text() override {
@@ -266,6 +274,24 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
   MS_RETURN_IF_ERROR(status);
   MS_ASSIGN_OR_RETURN(DeviceSet devices, DecodeDevices(response.devices()));
   return std::make_unique<RemoteClient>(std::move(channel), response.session(), std::move(devices));
+}
+
+StatusOr<proto::ClusterStatusRecord> AskForStatus(absl::string_view target, Transport* transport) {
+  MS_ASSIGN_OR_RETURN(const std::string address, AddressOf(target));
+  const absl::Time deadline = absl::Now() + absl::Seconds(5);
+  proto::ClusterStatusRecord status;
+  if (const std::shared_ptr<Master> master = FindLocalMaster(address)) {
+    master->AskAll(absl::Now() + absl::Seconds(2), &status);
+    return status;
+  }
+  MS_ASSIGN_OR_RETURN(const std::shared_ptr<Channel> channel, transport->Connect(address));
+  const Status answered = RequestMessage(channel.get(), "GetClusterStatus",
+                                         proto::NothingResponse(), deadline, &status);
+  if (absl::IsDeadlineExceeded(answered)) {
+    return absl::UnavailableError(absl::StrCat("no server answers at ", target));
+  }
+  MS_RETURN_IF_ERROR(answered);
+  return status;
 }
 
 Status ResetMaster(absl::string_view target, absl::Span<const std::string> containers,

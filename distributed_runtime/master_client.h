@@ -14,6 +14,7 @@
 #include "framework/status.h"
 #include "framework/tensor.h"
 #include "millstream/distributed_runtime/protos/session_messages.pb.h"
+#include "millstream/distributed_runtime/protos/status_messages.pb.h"
 
 namespace millstream {
 
@@ -44,6 +45,9 @@ class MasterClient {
                                                          const std::string& config,
                                                          Transport* transport, absl::Time deadline);
 };
+
+// See Master::AskAll. UNAVAILABLE if the master does not answer within some seconds.
+StatusOr<proto::ClusterStatusRecord> AskForStatus(absl::string_view target, Transport* transport);
 
 // See Master::Reset.
 Status ResetMaster(absl::string_view target, absl::Span<const std::string> containers,

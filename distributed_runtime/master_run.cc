@@ -50,6 +50,7 @@ MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, u
       session_(session),
       number_(number),
       step_here_(step_->session->Step(number)),
+      begin_(absl::Now()),
       fetches_(step_->here->builder().signature().fetches.size()),
       shares_(step_->shares.size()),
       missing_(step_->shares.size()) {
@@ -128,6 +129,8 @@ Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& ca
   request.set_graph(step_->number);
   request.set_step(number_);
   request.set_timeout_ms(timeout_ms_);
+  request.set_want_trace(wants_trace_);
+  request.set_want_partition_graphs(wants_graphs_);
   request.mutable_ended_steps()->Add(ended_[share].begin(), ended_[share].end());
   TensorWriter writer;
   for (size_t i = 0; i < feeds_.size(); ++i) {
@@ -137,7 +140,8 @@ Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& ca
     }
     MS_RETURN_IF_ERROR(writer.Add(feeds_[i], request.add_feeds()));
   }
-  MS_RETURN_IF_ERROR(EncodeCarried(carried, &writer, request.mutable_carried()));
+  MS_RETURN_IF_ERROR(EncodeCarried(carried, step_->session->shortens_floats(), &writer,
+                                   request.mutable_carried()));
   *payload = writer.Finish(request);
   return absl::OkStatus();
 }
@@ -149,7 +153,8 @@ Status MasterRun::EncodeContinue(int round, const std::vector<CarriedParcel>& ca
   request.set_step(number_);
   request.set_round(round);
   TensorWriter writer;
-  MS_RETURN_IF_ERROR(EncodeCarried(carried, &writer, request.mutable_carried()));
+  MS_RETURN_IF_ERROR(EncodeCarried(carried, step_->session->shortens_floats(), &writer,
+                                   request.mutable_carried()));
   *payload = writer.Finish(request);
   return absl::OkStatus();
 }
@@ -167,6 +172,7 @@ void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* 
     }
     MS_ASSIGN_OR_RETURN(carried, DecodeCarried(message.carried(), response));
     absl::MutexLock lock(&mutex_);
+    if (message.has_report()) shares_[share].report.Swap(message.mutable_report());
     const size_t count = std::min(fetches.size(), fetches_.size());
     for (size_t i = 0; i < count; ++i) {
       if (fetches[i].has_value()) fetches_[i] = std::move(fetches[i]);
@@ -239,6 +245,25 @@ void MasterRun::Fail(const Status& error) {
                  [self = shared_from_this(), s](const Status& status, PayloadReader*) {
                    self->EndShare(s, status);
                  });
+  }
+}
+
+std::vector<proto::StepReportRecord> MasterRun::TakeReports() {
+  std::vector<proto::StepReportRecord> reports(step_->shares.size());
+  absl::MutexLock lock(&mutex_);
+  for (size_t s = 0; s < reports.size(); ++s) reports[s].Swap(&shares_[s].report);
+  return reports;
+}
+
+void MasterRun::Describe(proto::RunningStepRecord* record) const {
+  record->set_session(session_);
+  record->set_step(number_);
+  record->set_is_led(true);
+  record->set_nanos(absl::ToInt64Nanoseconds(absl::Now() - begin_));
+  absl::MutexLock lock(&mutex_);
+  for (size_t s = 0; s < shares_.size(); ++s) {
+    if (!shares_[s].has_begun || shares_[s].has_answered) continue;
+    record->add_waits()->set_task(step_->shares[s].name);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/session/executable.h"
 #include "core/step/run_options.h"
@@ -18,6 +19,8 @@
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
+#include "millstream/distributed_runtime/protos/status_messages.pb.h"
+#include "millstream/distributed_runtime/protos/trace_messages.pb.h"
 
 namespace millstream {
 
@@ -47,6 +50,11 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   // `session`, `number`: the session's handle and the number of the run.
   MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number);
 
+  // Asks the shares for the same reports as the client. Called before Start.
+  void WantReport(const StepReport& wanted) {
+    wants_trace_ = wanted.want_trace;
+    wants_graphs_ = wanted.want_partition_graphs;
+  }
   // Begins the run in the tasks that need no tensor of this one for that. The others begin as soon
   // as their tensors are there. `ended` has the ended runs that each share may forget. After an
   // error the run has ended. REQUIRES: `feeds` live until Finish has returned.
@@ -57,6 +65,10 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   // and those that do not answer are waited for shortly.
   Status Finish(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                 const RunOptions& options, const Cancellation* closing) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What the shares have reported, by share. Called after Finish.
+  std::vector<proto::StepReportRecord> TakeReports() ABSL_LOCKS_EXCLUDED(mutex_);
+  // How long it has run, and for which shares it waits.
+  void Describe(proto::RunningStepRecord* record) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the run in all tasks. The first error counts.
   void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the run if it waits for the task (a number of Peers::tasks), and waits for it no more.
@@ -75,6 +87,7 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
     int answers = 0;                                    // to requests of rounds
     bool has_answered = false;                          // its part has ended
     std::vector<std::vector<CarriedParcel>> collected;  // by round, for the request
+    proto::StepReportRecord report;
   };
   Status SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -98,6 +111,9 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   const uint64_t session_;
   const uint64_t number_;
   const std::shared_ptr<WorkerStep> step_here_;
+  const absl::Time begin_;
+  bool wants_trace_ = false;   // constant from Start on
+  bool wants_graphs_ = false;  // likewise
   // Set by Start.
   absl::Span<const Tensor> feeds_;
   int64_t timeout_ms_ = 0;

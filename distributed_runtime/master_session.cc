@@ -7,11 +7,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
+#include "distributed_runtime/clock_offset.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/rpc.h"
+#include "distributed_runtime/step_log.h"
+#include "distributed_runtime/trace_coding.h"
 
 namespace millstream {
 namespace {
+
+// How long the clock of a task is asked for.
+constexpr absl::Duration kClockPatience = absl::Seconds(1);
+// Behind the name of a task: what has the range about its clock.
+constexpr char kClockSuffix[] = "/clock";
 
 uint64_t RandomHandle() {
   std::random_device device;
@@ -27,6 +35,36 @@ std::vector<int> CarriersOf(const std::vector<TaskShare>& shares, size_t num_edg
     }
   }
   return carriers;
+}
+
+// By share. A task that does not answer is taken to have the clock of this one: its step will fail.
+std::vector<ClockOffset> ClocksOf(const std::vector<TaskShare>& shares) {
+  std::vector<ClockOffset> clocks;
+  for (const TaskShare& share : shares) {
+    const StatusOr<ClockOffset> clock =
+        MeasureClock(share.channel.get(), absl::Now() + kClockPatience);
+    clocks.push_back(clock.ok() ? *clock : ClockOffset());
+  }
+  return clocks;
+}
+
+// What the shares report, by the clock of this task. Each gets a range that says how much its clock
+// differs.
+Status AddReports(const std::vector<TaskShare>& shares,
+                  const std::vector<proto::StepReportRecord>& records,
+                  const std::vector<ClockOffset>& clocks, StepReport* report) {
+  for (size_t s = 0; s < shares.size(); ++s) {
+    const ClockOffset clock = clocks.empty() ? ClockOffset() : clocks[s];
+    MS_RETURN_IF_ERROR(WithTask(AddReport(records[s], clock.ahead, report), shares[s].name));
+    if (clocks.empty()) continue;
+    TracedRange range;
+    range.device = absl::StrCat(shares[s].name, kClockSuffix);
+    range.name = "clock";
+    range.start = range.end = StepTrace::Now();
+    range.args = {{"ahead_ns", absl::StrCat(clock.ahead)}, {"error_ns", absl::StrCat(clock.error)}};
+    report->trace.AddRange(std::move(range));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -185,6 +223,7 @@ StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
   step->carriers = CarriersOf(step->shares, step->here->builder().partitions().transfers.size());
   if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
   steps_[step->number] = step;
+  if (step->runs_here) num_steps_.fetch_add(1, std::memory_order_relaxed);
   return step;
 }
 
@@ -206,19 +245,51 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
   RunOptions run_options = options;
   if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
   std::vector<std::vector<uint64_t>> ended(step->shares.size());
+  const absl::Time begin = absl::Now();
+  LogBegin(worker_->task(), "master", handle_, number);
   const auto run = std::make_shared<MasterRun>(step, handle_, number);
   {
     absl::MutexLock lock(&runs_mutex_);
     for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
     running_.push_back(run);
   }
-  Status status = run->Start(feeds, run_options.timeout_ms, std::move(ended));
-  if (status.ok()) status = run->Finish(feeds, fetches, run_options, &closing_);
+  Status status = RunOverTasks(run, *step, feeds, fetches, run_options, std::move(ended));
   here_->Forget({number});
-  absl::MutexLock lock(&runs_mutex_);
-  running_.erase(std::find(running_.begin(), running_.end(), run));
-  for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
+  {
+    absl::MutexLock lock(&runs_mutex_);
+    running_.erase(std::find(running_.begin(), running_.end(), run));
+    for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
+  }
+  worker_->led()->Add(status);
+  LogEnd(worker_->task(), "master", handle_, number, absl::Now() - begin, status);
   return status;
+}
+
+Status MasterSession::RunOverTasks(const std::shared_ptr<MasterRun>& run, const MasterStep& step,
+                                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                                   const RunOptions& options,
+                                   std::vector<std::vector<uint64_t>> ended) {
+  StepReport* const report = options.report;
+  std::vector<ClockOffset> clocks;
+  if (report != nullptr) {
+    run->WantReport(*report);
+    if (report->want_trace) clocks = ClocksOf(step.shares);
+  }
+  MS_RETURN_IF_ERROR(run->Start(feeds, options.timeout_ms, std::move(ended)));
+  MS_RETURN_IF_ERROR(run->Finish(feeds, fetches, options, &closing_));
+  return report == nullptr ? absl::OkStatus()
+                           : AddReports(step.shares, run->TakeReports(), clocks, report);
+}
+
+void MasterSession::AddStatus(proto::TaskStatusRecord* status) {
+  status->set_led_sessions(status->led_sessions() + 1);
+  status->set_graphs(status->graphs() + num_steps_.load(std::memory_order_relaxed));
+  std::vector<std::shared_ptr<MasterRun>> running;
+  {
+    absl::MutexLock lock(&runs_mutex_);
+    running = running_;
+  }
+  for (const std::shared_ptr<MasterRun>& run : running) run->Describe(status->add_running());
 }
 
 void MasterSession::LoseTask(size_t task, const Status& error) {

@@ -54,6 +54,8 @@ class MasterSession {
   // As Session::Run. An error of any task ends the step in all, and names the task.
   Status Run(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds the number of prepared steps, and the running ones.
+  void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Ends the running steps that wait for a task (a number of Peers::tasks), with the error.
   void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Cancels the running steps and ends the session in all tasks. Idempotent.
@@ -69,6 +71,10 @@ class MasterSession {
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Runs the step in all its tasks, and adds what they report.
+  Status RunOverTasks(const std::shared_ptr<MasterRun>& run, const MasterStep& step,
+                      absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                      const RunOptions& options, std::vector<std::vector<uint64_t>> ended);
   // True for the task of this master.
   bool IsHere(const ClusterTask& task) const { return task.name == worker_->task(); }
 
@@ -80,6 +86,7 @@ class MasterSession {
   std::vector<bool> uses_;  // by task
   Cancellation closing_;
   std::atomic<uint64_t> next_run_{1};
+  std::atomic<int64_t> num_steps_{0};  // prepared
   absl::Mutex mutex_;
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t next_step_ ABSL_GUARDED_BY(mutex_) = 1;

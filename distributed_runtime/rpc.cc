@@ -89,9 +89,9 @@ Status RequestMessage(Channel* channel, absl::string_view method,
   return reader.left() == 0 ? absl::OkStatus() : DecodeMessage(&reader, response);
 }
 
-std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
-                                absl::Time deadline,
-                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+void AskEach(
+    absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+    absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take) {
   const auto responses = std::make_shared<Responses>(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     StartRequest(requests[i].channel.get(), method, std::move(requests[i].payload), deadline,
@@ -100,17 +100,26 @@ std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskReques
                  });
   }
   responses->Await(deadline);
-  std::vector<Status> results;
   for (size_t i = 0; i < requests.size(); ++i) {
     Status status;
     const std::unique_ptr<PayloadReader> response = responses->Take(i, &status);
     if (response == nullptr) {
       status = absl::DeadlineExceededError(absl::StrCat("no answer to ", method));
-    } else if (status.ok()) {
-      status = take(i, response.get());
     }
-    results.push_back(WithTask(status, requests[i].task));
+    take(i, status, response.get());
   }
+}
+
+std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
+                                absl::Time deadline,
+                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+  std::vector<std::string> tasks;
+  for (const TaskRequest& request : requests) tasks.push_back(request.task);
+  std::vector<Status> results;
+  const auto read = [&](size_t i, const Status& status, PayloadReader* response) {
+    results.push_back(WithTask(status.ok() ? take(i, response) : status, tasks[i]));
+  };
+  AskEach(method, std::move(requests), deadline, read);
   return results;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "distributed_runtime/payload.h"
 #include "distributed_runtime/tensor_coding.h"
+#include "distributed_runtime/traffic.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
 
@@ -32,6 +33,10 @@ class Reply {
   void Give(Payload message) const;
   // An error, or OK for a request that gives nothing.
   void Give(const Status& status) const;
+  // The same reply, whose response is counted as sent.
+  Reply Counted(std::shared_ptr<Traffic> traffic) const {
+    return Reply(CountedRespond(respond_, std::move(traffic)));
+  }
 
  private:
   Respond respond_;
@@ -57,9 +62,13 @@ struct TaskRequest {
   Payload payload;
 };
 
-// Sends requests to several tasks at the same time, and waits for all responses. `take` reads them,
-// on the caller's thread, in the order of the requests. Returns the result of each, with its task;
-// DEADLINE_EXCEEDED if there was no response.
+// Sends requests to several tasks at the same time, and waits for all responses. `take` gets them,
+// on the caller's thread, in the order of the requests. DEADLINE_EXCEEDED is the status of a task
+// that has not answered.
+void AskEach(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+             absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take);
+// The same, where `take` reads the responses without an error. Returns the result of each, with its
+// task.
 std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
                                 absl::Time deadline,
                                 absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);

@@ -39,6 +39,8 @@ class Server {
   // The same for a while. True if Stop was called.
   bool Join(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
   const std::shared_ptr<Worker>& worker() const { return worker_; }
+  // See Master::AddStatus.
+  void AddStatus(proto::TaskStatusRecord* status) { master_->AddStatus(status); }
   // One heartbeat: see Master::Beat and both EndAbandoned.
   void Beat();
   // Refuses further requests and closes all sessions of the task. Idempotent.

@@ -4,13 +4,13 @@
 
 namespace millstream {
 
-Status EncodeCarried(absl::Span<const CarriedParcel> parcels, TensorWriter* writer,
+Status EncodeCarried(absl::Span<const CarriedParcel> parcels, bool shortens, TensorWriter* writer,
                      CarriedRecords* records) {
   for (const CarriedParcel& carried : parcels) {
     proto::CarriedTensor* const record = records->Add();
     record->set_edge(carried.edge);
     record->set_dead(carried.parcel.dead);
-    MS_RETURN_IF_ERROR(writer->Add(carried.parcel.tensor, record->mutable_tensor()));
+    MS_RETURN_IF_ERROR(writer->AddSent(carried.parcel.tensor, shortens, record->mutable_tensor()));
   }
   return absl::OkStatus();
 }

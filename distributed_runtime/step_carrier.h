@@ -30,9 +30,9 @@ struct CarriedParcel {
   Parcel parcel;
 };
 
-// As parts of messages.
+// As parts of messages. `shortens`: see TensorWriter::AddSent.
 using CarriedRecords = google::protobuf::RepeatedPtrField<proto::CarriedTensor>;
-Status EncodeCarried(absl::Span<const CarriedParcel> parcels, TensorWriter* writer,
+Status EncodeCarried(absl::Span<const CarriedParcel> parcels, bool shortens, TensorWriter* writer,
                      CarriedRecords* records);
 StatusOr<std::vector<CarriedParcel>> DecodeCarried(const CarriedRecords& records,
                                                    PayloadReader* reader);

@@ -4,22 +4,25 @@
 #include <utility>
 
 #include "distributed_runtime/handler_thread.h"
+#include "distributed_runtime/trace_coding.h"
 
 namespace millstream {
 namespace {
 
 // `fetches` is null if the part has not ended.
-StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent,
-                           const std::vector<Tensor>* fetches) {
+StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent, bool shortens,
+                           const std::vector<Tensor>* fetches,
+                           const proto::StepReportRecord* report) {
   proto::RunGraphResponse response;
   TensorWriter writer;
   if (fetches != nullptr) {
     response.set_done(true);
+    if (report->ByteSizeLong() > 0) *response.mutable_report() = *report;
     for (const Tensor& fetch : *fetches) {
       MS_RETURN_IF_ERROR(writer.Add(fetch, response.add_fetches()));
     }
   }
-  MS_RETURN_IF_ERROR(EncodeCarried(sent, &writer, response.mutable_carried()));
+  MS_RETURN_IF_ERROR(EncodeCarried(sent, shortens, &writer, response.mutable_carried()));
   return writer.Finish(response);
 }
 
@@ -30,15 +33,16 @@ void Give(const Reply& reply, StatusOr<Payload> answer) {
 
 void GiveNothing(const Reply& reply, const Status& status) {
   if (!status.ok()) return reply.Give(status);
-  Give(reply, AnswerOf({}, nullptr));
+  Give(reply, AnswerOf({}, false, nullptr, nullptr));
 }
 
 }  // namespace
 
 StepReplies::~StepReplies() { End(errors::Cancelled("the task has forgotten the step"), {}); }
 
-void StepReplies::Begin(std::shared_ptr<const StepExchange> exchange) {
+void StepReplies::Begin(std::shared_ptr<const StepExchange> exchange, bool shortens) {
   exchange_ = std::move(exchange);
+  shortens_ = shortens;
   absl::MutexLock lock(&mutex_);
   has_begun_ = true;
 }
@@ -78,7 +82,7 @@ void StepReplies::Await(int64_t edge) {
     replies_.erase(found);
     sent.swap(sent_);
   }
-  Give(*reply, AnswerOf(sent, nullptr));
+  Give(*reply, AnswerOf(sent, shortens_, nullptr, nullptr));
   HandlerThread::Help([this, round] { return HasRound(round); });
 }
 
@@ -87,14 +91,21 @@ bool StepReplies::HasRound(int round) const {
   return has_ended_ || replies_.contains(round);
 }
 
+void StepReplies::SetReport(const StepReport& report) {
+  absl::MutexLock lock(&mutex_);
+  EncodeReport(report, &report_);
+}
+
 void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) {
   absl::flat_hash_map<int, Reply> replies;
   std::vector<CarriedParcel> sent;
+  proto::StepReportRecord report;
   {
     absl::MutexLock lock(&mutex_);
     if (has_ended_) return;
     has_ended_ = true;
     ended_ = status;
+    report.Swap(&report_);
     replies.swap(replies_);
     sent.swap(sent_);
   }
@@ -106,7 +117,7 @@ void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) 
       continue;
     }
     has_given = true;
-    Give(reply, AnswerOf(sent, &fetches));
+    Give(reply, AnswerOf(sent, shortens_, &fetches, &report));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/base/internal/endian.h"
+#include "distributed_runtime/shortened_floats.h"
 #include "framework/dtype.h"
 #include "framework/proto_conversion.h"
 #include "framework/shape.h"
@@ -46,6 +47,19 @@ StatusOr<Tensor> ReadTensorMessage(size_t size, PayloadReader* reader) {
   return TensorFromProto(message);
 }
 
+StatusOr<Tensor> ReadShortened(const Shape& shape, size_t size, PayloadReader* reader) {
+  MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DataType::kFloat, shape));
+  const size_t count = tensor.bytes() / sizeof(float);
+  if (size != count * sizeof(uint16_t)) {
+    return errors::InvalidArgument("shortened floats of shape ", shape.ToString(), " came with ",
+                                   size, " bytes");
+  }
+  std::string bytes(size, '\0');
+  MS_RETURN_IF_ERROR(reader->Read(bytes.data(), size));
+  LengthenFloats(bytes.data(), count, static_cast<float*>(tensor.raw()));
+  return tensor;
+}
+
 }  // namespace
 
 Status TensorWriter::Add(const Tensor& tensor, proto::TensorHeader* header) {
@@ -64,6 +78,22 @@ Status TensorWriter::Add(const Tensor& tensor, proto::TensorHeader* header) {
     slices_.push_back(SliceOf(tensor));
   }
   header->set_bytes(static_cast<int64_t>(slices_.back().size));
+  return absl::OkStatus();
+}
+
+Status TensorWriter::AddSent(const Tensor& tensor, bool shortens, proto::TensorHeader* header) {
+  if (!shortens || !tensor.has_value() || tensor.dtype() != DataType::kFloat) {
+    return Add(tensor, header);
+  }
+  const auto* const elements = static_cast<const float*>(tensor.raw());
+  const size_t count = tensor.bytes() / sizeof(float);
+  std::string bytes(count * sizeof(uint16_t), '\0');
+  ShortenFloats(elements, count, bytes.data());
+  header->Clear();
+  SetTypeAndShape(tensor, header);
+  header->set_is_shortened(true);
+  header->set_bytes(static_cast<int64_t>(bytes.size()));
+  slices_.push_back(SliceOf(std::move(bytes)));
   return absl::OkStatus();
 }
 
@@ -129,6 +159,7 @@ StatusOr<Tensor> DecodeTensor(const proto::TensorHeader& header, PayloadReader* 
     return errors::InvalidArgument("expected ", header.bytes(), " bytes of a tensor, got ",
                                    reader->left());
   }
+  if (header.is_shortened() && dtype == DataType::kFloat) return ReadShortened(shape, size, reader);
   const Slice* const slice = reader->TakeSlice(size);
   if (slice != nullptr && reinterpret_cast<uintptr_t>(slice->data) % kAlignment == 0 &&
       slice->owner->writable()) {

@@ -19,6 +19,9 @@ class TensorWriter {
   // Sets the header. The payload shares the tensor's memory; borrowed memory is copied, because the
   // payload may outlive its owner. UNIMPLEMENTED for elements that cannot leave the process.
   Status Add(const Tensor& tensor, proto::TensorHeader* header);
+  // The same for a tensor that crosses between tasks: if the session `shortens` such tensors,
+  // elements of float32 are sent as 16 bits (shortened_floats.h).
+  Status AddSent(const Tensor& tensor, bool shortens, proto::TensorHeader* header);
   // The message with the tensors.
   Payload Finish(const google::protobuf::MessageLite& message);
 

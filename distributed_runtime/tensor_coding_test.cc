@@ -1,8 +1,12 @@
 #include "distributed_runtime/tensor_coding.h"
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "distributed_runtime/shortened_floats.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -88,6 +92,36 @@ TEST(TensorCodingTest, OnlyTheShapeIsSent) {
   EXPECT_TRUE(TensorsEqual(*tensor, Tensor::Vector<float>({0, 0, 0})));
 }
 
+// Only what crosses between tasks is shortened, and of that only float32.
+TEST(TensorCodingTest, FloatsMayBeSentAsTheirUpperHalves) {
+  const float kInf = std::numeric_limits<float>::infinity();
+  const Tensor floats = Tensor::Vector<float>(
+      {1.0f, -2.5f, 1.0f + 0x1p-7f, 1.0f + 0x1p-8f, -(1.0f + 0x1p-8f), kInf, 0x1p-140f, 0.0f});
+  const Tensor doubles = Tensor::Vector<double>({1.0 + 0x1p-40});
+  proto::RunGraphResponse message;
+  TensorWriter writer;
+  ASSERT_EQ(writer.AddSent(floats, true, message.add_fetches()), absl::OkStatus());
+  ASSERT_EQ(writer.AddSent(doubles, true, message.add_fetches()), absl::OkStatus());
+  ASSERT_EQ(writer.AddSent(floats, false, message.add_fetches()), absl::OkStatus());
+  ASSERT_EQ(writer.AddSent(Tensor(), true, message.add_fetches()), absl::OkStatus());
+  EXPECT_EQ(message.fetches(0).bytes(), 16);
+  EXPECT_EQ(message.fetches(2).bytes(), 32);
+  ExpectEqual({Tensor::Vector<float>({1.0f, -2.5f, 1.0f + 0x1p-7f, 1.0f, -1.0f, kInf, 0.0f, 0.0f}),
+               doubles, floats, Tensor()},
+              Decode(writer.Finish(message)));
+}
+
+TEST(TensorCodingTest, AShortenedNanIsNoInfinity) {
+  const uint32_t kNans[] = {0x7F800001, 0xFFC00000, 0x7FFFFFFF};
+  float nans[3];
+  std::memcpy(nans, kNans, sizeof(nans));
+  char bytes[6];
+  ShortenFloats(nans, 3, bytes);
+  float back[3];
+  LengthenFloats(bytes, 3, back);
+  for (const float element : back) EXPECT_TRUE(std::isnan(element));
+}
+
 TEST(TensorCodingTest, WrongBytesAreRefused) {
   proto::TensorHeader header;
   header.set_dtype(1);
@@ -99,6 +133,11 @@ TEST(TensorCodingTest, WrongBytesAreRefused) {
     PayloadReader reader(payload);
     EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument)
         << bytes;
+    header.set_is_shortened(true);
+    PayloadReader of_halves(payload);
+    EXPECT_EQ(DecodeTensor(header, &of_halves).status().code(), absl::StatusCode::kInvalidArgument)
+        << bytes;
+    header.set_is_shortened(false);
   }
   header.add_dims(-3);
   PayloadReader reader{Payload()};

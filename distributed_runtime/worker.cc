@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
+#include "core/partition/rendezvous_name.h"
+#include "distributed_runtime/clock_offset.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/handler_thread.h"
@@ -18,9 +21,10 @@ namespace {
 // In heartbeats: how long a session outlasts its master.
 constexpr int kPatience = 30;
 
-// Of a session in this task: what the session says, and else what the server was told.
-StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string& server,
-                                   bool* is_isolated) {
+// Sets the options of a session in this task: what the session says, and else what the server was
+// told.
+Status SetOptions(const std::string& session, const std::string& server,
+                  WorkerSessionArguments* arguments, bool* is_isolated) {
   MS_ASSIGN_OR_RETURN(const SessionOptions defaults, c_api::MakeSessionOptions(server));
   MS_ASSIGN_OR_RETURN(SessionOptions options, c_api::MakeSessionOptions(session));
   if (defaults.intra_op_threads > 0) options.intra_op_threads = defaults.intra_op_threads;
@@ -29,22 +33,25 @@ StatusOr<SessionOptions> OptionsOf(const std::string& session, const std::string
     options.device_count.try_emplace(type, count);
   }
   MS_ASSIGN_OR_RETURN(const MessagePtr message, ParseBinary("ConfigProto", session));
-  *is_isolated = static_cast<const proto::ConfigProto&>(*message).isolate_session_state();
-  return options;
+  const auto& fields = static_cast<const proto::ConfigProto&>(*message);
+  *is_isolated = fields.isolate_session_state();
+  arguments->shortens_floats = fields.graph_options().enable_bfloat16_sendrecv();
+  arguments->options = std::move(options);
+  return absl::OkStatus();
 }
 
-// The response to RecvTensor.
-StatusOr<Payload> EncodeAnswer(const OutgoingTensors::Answer& answer) {
+// The response to RecvTensor. `shortens`: see TensorWriter::AddSent.
+StatusOr<Payload> EncodeAnswer(const OutgoingTensors::Answer& answer, bool shortens) {
   proto::RecvTensorResponse response;
   TensorWriter writer;
   response.set_dead(answer.parcel.dead);
   response.set_came_before(answer.came_before);
-  MS_RETURN_IF_ERROR(writer.Add(answer.parcel.tensor, response.mutable_tensor()));
+  MS_RETURN_IF_ERROR(writer.AddSent(answer.parcel.tensor, shortens, response.mutable_tensor()));
   for (const OutgoingTensors::Named& one : answer.more) {
     proto::FurtherTensor* const further = response.add_more();
     further->set_key(one.key);
     further->set_dead(one.parcel.dead);
-    MS_RETURN_IF_ERROR(writer.Add(one.parcel.tensor, further->mutable_tensor()));
+    MS_RETURN_IF_ERROR(writer.AddSent(one.parcel.tensor, shortens, further->mutable_tensor()));
   }
   return writer.Finish(response);
 }
@@ -57,6 +64,7 @@ struct RemoteRun {
   std::vector<Tensor> feeds;
   std::vector<Tensor> fetches;
   RunOptions options;
+  std::unique_ptr<StepReport> report;  // null: nothing was asked
 };
 
 void RunPart(std::shared_ptr<RemoteRun> run) {
@@ -64,6 +72,7 @@ void RunPart(std::shared_ptr<RemoteRun> run) {
   const Status ran = run->session->Run(run->graph.executable.get(), step.get(), run->feeds,
                                        absl::MakeSpan(run->fetches), run->options);
   const std::vector<Tensor> fetches = std::move(run->fetches);
+  if (run->report != nullptr) step->replies()->SetReport(*run->report);
   // Who has the answer may close the session, after which nothing may hold its variables.
   run.reset();
   step->replies()->End(ran, fetches);
@@ -76,6 +85,8 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
       config_(std::move(config)),
       peers_(std::move(peers)),
       resources_(std::make_shared<ResourceManager>()),
+      begin_(absl::Now()),
+      counters_(std::make_shared<StepCounters>()),
       leases_(kPatience) {}
 
 StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
@@ -83,7 +94,8 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
                                                                const std::string& master) {
   WorkerSessionArguments arguments;
   bool is_isolated = false;
-  MS_ASSIGN_OR_RETURN(arguments.options, OptionsOf(config, config_, &is_isolated));
+  MS_RETURN_IF_ERROR(SetOptions(config, config_, &arguments, &is_isolated));
+  arguments.counters = counters_;
   arguments.handle = handle;
   arguments.task = task_;
   arguments.master = master;
@@ -125,6 +137,7 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"RunGraph", &Worker::OnRunGraph, false},
       {"ContinueStep", &Worker::OnContinueStep, false},
       {"AbortStep", &Worker::OnAbortStep, false},
+      {"ReadClock", &Worker::OnReadClock, false},
       {"Heartbeat", &Worker::OnHeartbeat, false},
       {"RegisterGraph", &Worker::OnRegisterGraph, true},
       {"CreateWorkerSession", &Worker::OnCreateSession, true},
@@ -179,7 +192,15 @@ void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
   reply.Give(EncodeMessage(response));
 }
 
+// Counts a request of another task and the response to it.
+Reply Worker::Counted(const Reply& reply, absl::string_view peer, size_t request_size) {
+  const std::shared_ptr<Traffic> traffic = peers_->TrafficWith(peer);
+  traffic->AddReceived(request_size);
+  return reply.Counted(traffic);
+}
+
 void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
+  const size_t size = request->left();
   auto run = std::make_shared<RemoteRun>();
   const auto read = [&]() -> Status {
     proto::RunGraphRequest message;
@@ -190,6 +211,12 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
     MS_ASSIGN_OR_RETURN(run->graph, run->session->Find(message.graph()));
     run->step = run->session->Step(message.step());
     run->options.timeout_ms = message.timeout_ms();
+    if (message.want_trace() || message.want_partition_graphs()) {
+      run->report = std::make_unique<StepReport>();
+      run->report->want_trace = message.want_trace();
+      run->report->want_partition_graphs = message.want_partition_graphs();
+      run->options.report = run->report.get();
+    }
     for (const proto::TensorHeader& header : message.feeds()) {
       MS_ASSIGN_OR_RETURN(Tensor feed, DecodeTensor(header, request));
       run->feeds.push_back(std::move(feed));
@@ -206,14 +233,15 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
     return reply.Give(WithTask(status, task_));
   }
   StepReplies* const replies = run->step->replies();
-  replies->Add(0, reply);
-  replies->Begin(run->graph.exchange);
+  replies->Add(0, Counted(reply, run->session->master(), size));
+  replies->Begin(run->graph.exchange, run->session->shortens_floats());
   run->step->SetCarrier(replies);
   if (run->graph.exchange->is_short || HandlerThread::Keep()) return RunPart(std::move(run));
   ThreadCache::Global()->Run([run = std::move(run)]() mutable { RunPart(std::move(run)); });
 }
 
 void Worker::OnContinueStep(PayloadReader* request, const Reply& reply) {
+  const size_t size = request->left();
   proto::ContinueStepRequest message;
   Status status = DecodeMessage(request, &message);
   if (!status.ok()) return reply.Give(status);
@@ -222,12 +250,13 @@ void Worker::OnContinueStep(PayloadReader* request, const Reply& reply) {
   StatusOr<std::vector<CarriedParcel>> carried = DecodeCarried(message.carried(), request);
   if (!carried.ok()) return reply.Give(WithTask(carried.status(), task_));
   const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
-  step->replies()->Add(message.round(), reply);
+  step->replies()->Add(message.round(), Counted(reply, (*session)->master(), size));
   status = step->Deliver(*std::move(carried));
   if (!status.ok()) step->Stop(status);
 }
 
 void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
+  const size_t size = request->left();
   proto::RecvTensorRequest message;
   Status status = DecodeMessage(request, &message);
   if (!status.ok()) return reply.Give(status);
@@ -235,13 +264,43 @@ void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
   if (!session.ok()) return reply.Give(session.status());
   // The step lives as long as somebody waits for its tensors.
   const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
-  step->outgoing()->Ask(message.key(), message.takes_more(),
-                        [reply, step](const Status& status, OutgoingTensors::Answer answer) {
-                          if (!status.ok()) return reply.Give(status);
-                          StatusOr<Payload> response = EncodeAnswer(answer);
-                          if (!response.ok()) return reply.Give(response.status());
-                          reply.Give(*std::move(response));
-                        });
+  const StatusOr<RendezvousName> name = RendezvousName::Parse(message.key());
+  if (!name.ok()) return reply.Give(name.status());
+  const Reply counted = Counted(reply, TaskOf(name->destination), size);
+  const bool shortens = (*session)->shortens_floats();
+  step->outgoing()->Ask(
+      message.key(), message.takes_more(),
+      [counted, step, shortens](const Status& status, OutgoingTensors::Answer answer) {
+        if (!status.ok()) return counted.Give(status);
+        StatusOr<Payload> response = EncodeAnswer(answer, shortens);
+        if (!response.ok()) return counted.Give(response.status());
+        counted.Give(*std::move(response));
+      });
+}
+
+void Worker::OnReadClock(PayloadReader* request, const Reply& reply) {
+  proto::ReadClockResponse response;
+  response.set_nanos(ReadOwnClock());
+  reply.Give(EncodeMessage(response));
+}
+
+void Worker::AddStatus(proto::TaskStatusRecord* status) {
+  status->set_task(task_);
+  status->set_up_nanos(absl::ToInt64Nanoseconds(absl::Now() - begin_));
+  status->set_steps(counters_->ended.load(std::memory_order_relaxed));
+  status->set_failed_steps(counters_->failed.load(std::memory_order_relaxed));
+  status->set_led_steps(led_.ended.load(std::memory_order_relaxed));
+  status->set_failed_led_steps(led_.failed.load(std::memory_order_relaxed));
+  for (const std::shared_ptr<WorkerSession>& session : sessions_.All()) {
+    status->set_sessions(status->sessions() + 1);
+    session->AddStatus(status);
+  }
+  for (const auto& [peer, traffic] : peers_->AllTraffic()) {
+    proto::TrafficRecord* const record = status->add_traffic();
+    record->set_peer(peer);
+    record->set_sent_bytes(traffic->sent());
+    record->set_received_bytes(traffic->received());
+  }
 }
 
 void Worker::OnAbortStep(PayloadReader* request, const Reply& reply) {

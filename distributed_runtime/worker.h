@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/resources/resource_manager.h"
 #include "distributed_runtime/leases.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/session_table.h"
+#include "distributed_runtime/step_log.h"
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
+#include "millstream/distributed_runtime/protos/status_messages.pb.h"
 
 namespace millstream {
 
@@ -39,6 +42,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
   }
   void CloseAll() { sessions_.CloseAll(); }
   std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
+  // Of the steps that the master leads, which the master counts.
+  StepCounters* led() { return &led_; }
+  // Sets what the worker knows: sessions, graphs, steps and traffic.
+  void AddStatus(proto::TaskStatusRecord* status);
   // Called with each heartbeat. Ends the sessions of masters in other tasks that are gone: nobody
   // has heard of them for half a minute, or they were started again. Waits for their steps.
   void EndAbandoned();
@@ -48,6 +55,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
  private:
+  Reply Counted(const Reply& reply, absl::string_view peer, size_t request_size);
   // ABORTED if there is none: the task has been started again.
   StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle);
 
@@ -57,6 +65,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void OnContinueStep(PayloadReader* request, const Reply& reply);
   void OnRecvTensor(PayloadReader* request, const Reply& reply);
   void OnAbortStep(PayloadReader* request, const Reply& reply);
+  void OnReadClock(PayloadReader* request, const Reply& reply);
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
   void OnHeartbeat(PayloadReader* request, const Reply& reply);
@@ -65,6 +74,9 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const std::string config_;
   const std::shared_ptr<Peers> peers_;
   const std::shared_ptr<ResourceManager> resources_;
+  const absl::Time begin_;
+  const std::shared_ptr<StepCounters> counters_;
+  StepCounters led_;
   SessionTable<WorkerSession> sessions_;
   Leases leases_;  // of masters in other tasks
 };

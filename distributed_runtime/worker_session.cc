@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/graph/prune.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
 #include "core/io/file_system.h"
+#include "core/partition/rendezvous_name.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/rpc.h"
 #include "framework/allocator.h"
@@ -163,7 +166,57 @@ Status WorkerSession::Run(Executable* graph, WorkerStep* step, absl::Span<const 
   run.cancellation = step->cancellation();
   run.closing = &closing_;
   run.other_tasks = step;
-  return WithTask(graph->Run(feeds, fetches, run), arguments_.task);
+  return RunNoted(graph, step, feeds, fetches, run);
+}
+
+// The step is listed among those that run, and counted when it has ended.
+Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
+                               absl::Span<Tensor> fetches, const RunOptions& options) {
+  const absl::Time begin = absl::Now();
+  LogBegin(arguments_.task, "part", arguments_.handle, step->number());
+  {
+    absl::MutexLock lock(&mutex_);
+    running_steps_[step->number()] = Running{graph, step->shared_from_this(), begin};
+  }
+  Status status = WithTask(graph->Run(feeds, fetches, options), arguments_.task);
+  {
+    absl::MutexLock lock(&mutex_);
+    running_steps_.erase(step->number());
+  }
+  arguments_.counters->Add(status);
+  LogEnd(arguments_.task, "part", arguments_.handle, step->number(), absl::Now() - begin, status);
+  return status;
+}
+
+void WorkerSession::AddStatus(proto::TaskStatusRecord* status) {
+  absl::MutexLock lock(&mutex_);
+  status->set_graphs(status->graphs() + static_cast<int64_t>(graphs_.size()));
+  for (const auto& [number, running] : running_steps_) {
+    proto::RunningStepRecord* const record = status->add_running();
+    record->set_session(arguments_.handle);
+    record->set_step(number);
+    record->set_nanos(absl::ToInt64Nanoseconds(absl::Now() - running.begin));
+    AddWaits(running, record);
+  }
+}
+
+void WorkerSession::AddWaits(const Running& running, proto::RunningStepRecord* record) const {
+  const WorkerStep::Waits waits = running.step->waits();
+  for (const std::string& text : waits.names) {
+    const StatusOr<RendezvousName> name = RendezvousName::Parse(text);
+    if (!name.ok()) continue;
+    proto::WaitRecord* const wait = record->add_waits();
+    wait->set_task(std::string(TaskOf(name->source)));
+    // "edge_3_a:0"
+    const std::vector<std::string> parts = absl::StrSplit(name->tensor, absl::MaxSplits('_', 2));
+    wait->set_tensor(parts.back());
+  }
+  const std::vector<Transfer>& transfers = running.graph->builder().partitions().transfers;
+  for (const int64_t edge : waits.edges) {
+    proto::WaitRecord* const wait = record->add_waits();
+    wait->set_task(std::string(TaskOf(context_.devices[transfers[edge].from].name)));
+    wait->set_tensor(transfers[edge].tensor);
+  }
 }
 
 void WorkerSession::Close() {

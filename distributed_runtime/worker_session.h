@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/device/device.h"
 #include "core/graph/graph.h"
@@ -21,10 +22,12 @@
 #include "core/session/session_gate.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/step_exchange.h"
+#include "distributed_runtime/step_log.h"
 #include "distributed_runtime/worker_step.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 #include "millstream/distributed_runtime/protos/session_messages.pb.h"
+#include "millstream/distributed_runtime/protos/status_messages.pb.h"
 
 namespace millstream {
 
@@ -34,6 +37,8 @@ struct WorkerSessionArguments {
   std::string task;     // "/job:worker/replica:0/task:1"
   std::string master;   // the task of the master
   SessionOptions options;
+  bool shortens_floats = false;  // see TensorWriter::AddSent
+  std::shared_ptr<StepCounters> counters;
   std::shared_ptr<Peers> peers;
   std::shared_ptr<ResourceManager> resources;  // sessions may share it
 };
@@ -74,16 +79,34 @@ class WorkerSession {
   std::shared_ptr<WorkerStep> Step(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   // Removes the shares of steps that have ended everywhere.
   void Forget(absl::Span<const uint64_t> steps) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Runs the parts of this task. Errors have the name of the task. `options`: limits of time and
-  // should_stop are used.
+  // Runs the parts of this task. Errors have the name of the task. `options`: limits of time,
+  // should_stop and the report are used.
   Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
-             absl::Span<Tensor> fetches, const RunOptions& options);
+             absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The master's number of the session.
+  uint64_t handle() const { return arguments_.handle; }
+  // The task of the master.
+  const std::string& master() const { return arguments_.master; }
+  // Whether tensors of float32 that leave the task are shortened.
+  bool shortens_floats() const { return arguments_.shortens_floats; }
+  // Adds the number of registered graphs, and the steps that run, with what they wait for.
+  void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancels the running steps and waits until they have ended. Then frees the state.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   WorkerSession(WorkerSessionArguments arguments, DeviceList devices);
+  struct Running {
+    const Executable* graph = nullptr;  // while the step runs
+    std::shared_ptr<const WorkerStep> step;
+    absl::Time begin;
+  };
   void SetSettings(const SessionOptions& options);
+  Status RunNoted(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
+                  absl::Span<Tensor> fetches, const RunOptions& options)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddWaits(const Running& running, proto::RunningStepRecord* record) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Release() ABSL_LOCKS_EXCLUDED(mutex_);
   Status DropOtherVariables(const StepSignature& signature);
 
@@ -99,6 +122,7 @@ class WorkerSession {
   bool has_cluster_ ABSL_GUARDED_BY(mutex_) = false;
   absl::flat_hash_map<int64_t, TaskGraph> graphs_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, Running> running_steps_ ABSL_GUARDED_BY(mutex_);
   Cancellation closing_;
   SessionGate gate_;
 };

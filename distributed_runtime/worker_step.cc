@@ -27,7 +27,7 @@ Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
 StatusOr<bool> WorkerStep::Receive(const RendezvousKey& key, Receiver* receiver, Parcel* parcel) {
   if (carrier_ != nullptr && carrier_->Carries(key.edge)) {
     carrier_->Await(key.edge);
-    return delivered_.Receive(key.edge, receiver, parcel);
+    return ReceiveCarried(key.edge, receiver, parcel);
   }
   MS_ASSIGN_OR_RETURN(const RendezvousName name, RendezvousName::Of(key));
   const std::string text = name.ToText();
@@ -58,9 +58,33 @@ StatusOr<bool> WorkerStep::Receive(const RendezvousKey& key, Receiver* receiver,
     self->Forget(number);
     self->TakeResponse(text, task, status, response);
   };
-  Remember(number, StartRequest(channel.get(), "RecvTensor", EncodeMessage(request),
-                                absl::InfiniteFuture(), take));
+  Asked asked;
+  asked.call = StartRequest(channel.get(), "RecvTensor", EncodeMessage(request),
+                            absl::InfiniteFuture(), take);
+  asked.name = std::move(*request.mutable_key());
+  Remember(number, std::move(asked));
   return false;
+}
+
+// What waits is noted before the table is asked: Deliver, which fills the table first, finds it.
+StatusOr<bool> WorkerStep::ReceiveCarried(int64_t edge, Receiver* receiver, Parcel* parcel) {
+  {
+    absl::MutexLock lock(&mutex_);
+    awaited_.insert(edge);
+  }
+  const StatusOr<bool> here = delivered_.Receive(edge, receiver, parcel);
+  if (here.ok() && !*here) return here;
+  absl::MutexLock lock(&mutex_);
+  awaited_.erase(edge);
+  return here;
+}
+
+WorkerStep::Waits WorkerStep::waits() const {
+  Waits waits;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [number, asked] : asked_) waits.names.push_back(asked.name);
+  waits.edges.assign(awaited_.begin(), awaited_.end());
+  return waits;
 }
 
 void WorkerStep::TakeResponse(const std::string& key, const std::string& task, const Status& status,
@@ -119,6 +143,8 @@ Status WorkerStep::Deliver(std::vector<CarriedParcel> parcels) {
   for (CarriedParcel& carried : parcels) {
     MS_RETURN_IF_ERROR(delivered_.Send(carried.edge, std::move(carried.parcel)));
   }
+  absl::MutexLock lock(&mutex_);
+  for (const CarriedParcel& carried : parcels) awaited_.erase(carried.edge);
   return absl::OkStatus();
 }
 
@@ -130,7 +156,7 @@ void WorkerStep::Abort(const Status& error) {
     absl::MutexLock lock(&mutex_);
     if (!aborted_.ok()) return;
     aborted_ = error;
-    for (const auto& [number, call] : calls_) calls.push_back(call);
+    for (const auto& [number, asked] : asked_) calls.push_back(asked.call);
     receivers.swap(receivers_);
     dropped.swap(early_);
   }
@@ -140,20 +166,21 @@ void WorkerStep::Abort(const Status& error) {
   for (const std::shared_ptr<Channel::Call>& call : calls) call->Cancel();
 }
 
-void WorkerStep::Remember(uint64_t number, std::shared_ptr<Channel::Call> call) {
+void WorkerStep::Remember(uint64_t number, Asked asked) {
+  const std::shared_ptr<Channel::Call> call = asked.call;
   bool is_aborted = false;
   {
     absl::MutexLock lock(&mutex_);
     if (ended_early_.erase(number) > 0) return;
     is_aborted = !aborted_.ok();
-    calls_[number] = call;
+    asked_[number] = std::move(asked);
   }
   if (is_aborted) call->Cancel();
 }
 
 void WorkerStep::Forget(uint64_t number) {
   absl::MutexLock lock(&mutex_);
-  if (calls_.erase(number) == 0) ended_early_.insert(number);
+  if (asked_.erase(number) == 0) ended_early_.insert(number);
 }
 
 }  // namespace millstream

@@ -40,6 +40,7 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Abort(const Status& error) override ABSL_LOCKS_EXCLUDED(mutex_);
   const Cancellation* cancellation() const { return &cancellation_; }
+  uint64_t number() const { return step_; }
   // Sets what carries such tensors. Called before the parts run. REQUIRES: it lives as long as they
   // run.
   void SetCarrier(StepCarrier* carrier) { carrier_ = carrier; }
@@ -48,7 +49,14 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   // Tensors that the task sends and another asks for.
   OutgoingTensors* outgoing() { return &outgoing_; }
   // Takes tensors that came in messages of the step. Those that came before are an error.
-  Status Deliver(std::vector<CarriedParcel> parcels);
+  Status Deliver(std::vector<CarriedParcel> parcels) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The tensors that the parts wait for: names of those that other tasks were asked for, and edges
+  // of those that come in messages of the step.
+  struct Waits {
+    std::vector<std::string> names;  // see RendezvousName
+    std::vector<int64_t> edges;
+  };
+  Waits waits() const ABSL_LOCKS_EXCLUDED(mutex_);
   // The answers to the requests of a master in another task.
   StepReplies* replies() { return &replies_; }
   // Aborts, and also stops the parts that do not wait for other tasks.
@@ -59,13 +67,20 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   }
 
  private:
+  // A request to another task.
+  struct Asked {
+    std::shared_ptr<Channel::Call> call;
+    std::string name;  // of the tensor
+  };
+  StatusOr<bool> ReceiveCarried(int64_t edge, Receiver* receiver, Parcel* parcel)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Passes a tensor to its Receive, or keeps it until there is one.
   void Accept(const std::string& key, Parcel parcel) ABSL_LOCKS_EXCLUDED(mutex_);
   void TakeResponse(const std::string& key, const std::string& task, const Status& status,
                     PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_);
   // The Receive that waits for the tensor, which waits no more; null: there is none.
   Receiver* TakeReceiver(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Remember(uint64_t number, std::shared_ptr<Channel::Call> call) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remember(uint64_t number, Asked asked) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const uint64_t session_;
@@ -76,13 +91,15 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   RendezvousTable<int64_t> delivered_;  // by edge
   StepReplies replies_;
   Cancellation cancellation_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   Status aborted_ ABSL_GUARDED_BY(mutex_);
   // By key: Receives that have asked, and tensors that came with those that others asked for.
   absl::flat_hash_map<std::string, Receiver*> receivers_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Parcel> early_ ABSL_GUARDED_BY(mutex_);
   // Requests to other tasks, by number, to cancel them.
-  absl::flat_hash_map<uint64_t, std::shared_ptr<Channel::Call>> calls_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<uint64_t, Asked> asked_ ABSL_GUARDED_BY(mutex_);
+  // Edges whose tensors may not have been delivered.
+  absl::flat_hash_set<int64_t> awaited_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uint64_t> ended_early_ ABSL_GUARDED_BY(mutex_);  // before Remember
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
 };

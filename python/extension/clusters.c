@@ -42,6 +42,15 @@ static PyObject* server_target(PyObject* object, PyObject* unused) {
   return take_text(&bytes);
 }
 
+static PyObject* server_status(PyObject* object, PyObject* unused) {
+  (void)unused;
+  millstream_bytes bytes;
+  Py_BEGIN_ALLOW_THREADS;
+  millstream_server_status(((server_object*)object)->handle, &bytes);
+  Py_END_ALLOW_THREADS;
+  return take_text(&bytes);
+}
+
 static PyObject* server_join(PyObject* object, PyObject* patience) {
   const long long patience_ms = PyLong_AsLongLong(patience);
   if (patience_ms == -1 && PyErr_Occurred() != NULL) return NULL;
@@ -87,8 +96,23 @@ static PyObject* cluster_reset(PyObject* module, PyObject* args) {
   return NULL;
 }
 
+static PyObject* cluster_status(PyObject* module, PyObject* argument) {
+  (void)module;
+  const char* const target = PyUnicode_AsUTF8AndSize(argument, NULL);
+  if (target == NULL) return NULL;
+  millstream_bytes bytes;
+  millstream_status* status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = millstream_cluster_status(target, &bytes);
+  Py_END_ALLOW_THREADS;
+  if (status == NULL) return take_text(&bytes);
+  raise_status(status, NULL);
+  return NULL;
+}
+
 static PyMethodDef server_methods[] = {
     {"target", server_target, METH_NOARGS, "What sessions name as their target."},
+    {"status", server_status, METH_NOARGS, "How the task is, as JSON."},
     {"join", server_join, METH_O, "join(milliseconds) -> whether the server is stopped."},
     {"stop", server_stop, METH_NOARGS, "Refuses further requests."},
     {NULL, NULL, 0, NULL},
@@ -112,6 +136,8 @@ static PyMethodDef functions[] = {
      "cluster_set_library(path): where the library that connects processes is."},
     {"cluster_reset", cluster_reset, METH_VARARGS,
      "cluster_reset(target, containers): clears the containers of a cluster."},
+    {"cluster_status", cluster_status, METH_O,
+     "cluster_status(target) -> how all tasks of a cluster are, as JSON."},
     {NULL, NULL, 0, NULL},
 };
 
