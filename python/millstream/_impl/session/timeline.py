@@ -6,16 +6,22 @@ The format is the JSON object form of the Trace Event Format ("Trace Event Forma
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from millstream._impl import protos
 from millstream._impl.base.public import public
 from millstream._impl.values.dtypes import as_dtype
 
+# Behind the name of a task: what has no nodes, but tells how much the clock of that task differs.
+_CLOCK_SUFFIX = "/clock"
+
 
 @public("timeline.Timeline")
 class Timeline:
     """Turns the ``StepStats`` of one or more steps into a timeline.
+
+    A step of a cluster has the devices of all its tasks. Times are those of the master's clock;
+    the label of each other process says how well they are known.
 
     Parameters
     ----------
@@ -53,7 +59,8 @@ class Timeline:
         Parameters
         ----------
         show_dataflow
-            Draw an arrow from each node to those that read it.
+            Draw an arrow from each node to those that read it. Those between tasks of a cluster
+            are of the category ``Transfer``, others of ``DataFlow``.
         show_memory
             Add a counter of the bytes that nodes allocated, a device a line.
 
@@ -64,8 +71,12 @@ class Timeline:
         """
         events: list[dict[str, Any]] = []
         origin = self._origin()
-        for process, device in enumerate(self._step_stats.dev_stats):
+        clocks = self._clocks()
+        for process, device in self._devices():
             events.append(_metadata("process_name", process, 0, device.device))
+            clock = clocks.get(_task_of(device.device))
+            if clock is not None:
+                events.append(_labels(process, clock))
             for thread, name in sorted(device.thread_names.items()):
                 events.append(_metadata("thread_name", process, thread, name))
             for node in device.node_stats:
@@ -76,11 +87,25 @@ class Timeline:
             events.extend(self._arrows(origin))
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, indent=1)
 
+    def _devices(self) -> list[tuple[int, Any]]:
+        """The devices that ran nodes, with the numbers of their processes."""
+        devices = [
+            one for one in self._step_stats.dev_stats if not one.device.endswith(_CLOCK_SUFFIX)
+        ]
+        return list(enumerate(devices))
+
+    def _clocks(self) -> dict[str, str]:
+        """What is known of the clocks of other tasks, by task, in words."""
+        clocks = {}
+        for device in self._step_stats.dev_stats:
+            if device.device.endswith(_CLOCK_SUFFIX) and device.node_stats:
+                label = device.node_stats[0].timeline_label
+                clocks[device.device.removesuffix(_CLOCK_SUFFIX)] = _clock_text(label)
+        return clocks
+
     def _origin(self) -> int:
         starts = [
-            node.all_start_nanos
-            for device in self._step_stats.dev_stats
-            for node in device.node_stats
+            node.all_start_nanos for _, device in self._devices() for node in device.node_stats
         ]
         return min(starts, default=0)
 
@@ -89,42 +114,78 @@ class Timeline:
 
         An arrow ends where the reader starts, or where it ends if it was waiting for the tensor. A
         node that was over before what it reads was there only told a stream what to do: arrows
-        pass it by.
+        pass it by. Times of other tasks may be wrong by the errors of their clocks, so that arrows
+        between tasks are drawn whatever the times are.
         """
-        made = {
-            node.node_name: (process, node)
-            for process, device in enumerate(self._step_stats.dev_stats)
-            for node in device.node_stats
-        }
+        made: _ByName = {}
+        for process, device in self._devices():
+            task = _task_of(device.device)
+            for node in device.node_stats:
+                made.setdefault(node.node_name, {})[process] = _Made(process, task, node)
         arrows: list[dict[str, Any]] = []
-        for process, node in made.values():
-            for source in _sources(node, made):
-                if _end(source[1]) > _end(node):
+        for reader in [one for several in made.values() for one in several.values()]:
+            for source in _sources(reader, made):
+                crosses = source.task != reader.task
+                if _end(source.node) > _end(reader.node) and not crosses:
                     continue
                 number = len(arrows) // 2
-                waited = _end(source[1]) > node.all_start_nanos
-                arrows.append(_arrow("s", number, source[0], source[1], origin, at_end=True))
-                arrows.append(_arrow("t", number, process, node, origin, at_end=waited))
+                waited = crosses or _end(source.node) > reader.node.all_start_nanos
+                kind = "Transfer" if crosses else "DataFlow"
+                arrows.append(_arrow("s", kind, number, source, origin, at_end=True))
+                arrows.append(_arrow("t", kind, number, reader, origin, at_end=waited))
         return arrows
 
 
-def _sources(node: Any, made: dict[str, tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Who gave what the node reads, with their processes."""
-    sources: list[tuple[int, Any]] = []
-    seen = {node.node_name}
-    waiting = _label_parts(node)[1]
+class _Made(NamedTuple):
+    """An executed node, with the number of its process and its task."""
+
+    process: int
+    task: str
+    node: Any
+
+
+# By name and process: the last execution.
+_ByName = dict[str, dict[int, _Made]]
+
+
+def _find(name: str, reader: _Made, made: _ByName) -> _Made | None:
+    """The node of that name that the reader reads: its own device's, if that has one.
+
+    Constants are copied to the devices that read them.
+    """
+    several = made.get(name, {})
+    return several.get(reader.process) or next(reversed(several.values()), None)
+
+
+def _sources(reader: _Made, made: _ByName) -> list[_Made]:
+    """Who gave what a node reads."""
+    sources: list[_Made] = []
+    seen = {reader.node.node_name}
+    waiting = _label_parts(reader.node)[1]
     while waiting:
         name = waiting.pop(0)
-        if name in seen or name not in made:
+        source = _find(name, reader, made)
+        if name in seen or source is None:
             continue
         seen.add(name)
-        source = made[name]
-        inputs = [made[name][1] for name in _label_parts(source[1])[1] if name in made]
-        if any(_end(given) > _end(source[1]) for given in inputs):
-            waiting += [given.node_name for given in inputs]
+        inputs = [_find(given, source, made) for given in _label_parts(source.node)[1]]
+        known = [given for given in inputs if given is not None and given.task == source.task]
+        if any(_end(given.node) > _end(source.node) for given in known):
+            waiting += [given.node.node_name for given in known]
         else:
             sources.append(source)
     return sources
+
+
+def _task_of(device: str) -> str:
+    return device.partition("/device:")[0]
+
+
+def _clock_text(label: str) -> str:
+    """A text like ``clock ahead by 12.0 µs, known to 3.0 µs``, of a node's label."""
+    fields = dict(part.partition("=")[::2] for part in label.rpartition("(")[2][:-1].split(", "))
+    ahead, error = (int(fields.get(name, 0)) / 1000.0 for name in ("ahead_ns", "error_ns"))
+    return f"clock ahead by {ahead:.1f} µs, known to {error:.1f} µs"
 
 
 def _end(node: Any) -> int:
@@ -152,6 +213,10 @@ def _metadata(kind: str, process: int, thread: int, name: str) -> dict[str, Any]
     return {"name": kind, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
 
 
+def _labels(process: int, text: str) -> dict[str, Any]:
+    return {"name": "process_labels", "ph": "M", "pid": process, "args": {"labels": text}}
+
+
 def _slice(process: int, node: Any, origin: int) -> dict[str, Any]:
     op, inputs = _label_parts(node)
     outputs = [
@@ -171,17 +236,18 @@ def _slice(process: int, node: Any, origin: int) -> dict[str, Any]:
 
 
 def _arrow(
-    phase: str, number: int, process: int, node: Any, origin: int, at_end: bool
+    phase: str, kind: str, number: int, made: _Made, origin: int, at_end: bool
 ) -> dict[str, Any]:
+    node = made.node
     # Viewers look for the slice at that time, which as microseconds is rounded: a nanosecond
     # earlier is inside of it for sure.
     time = max(_end(node) - 1, node.all_start_nanos) if at_end else node.all_start_nanos
     return {
         "name": "tensor",
-        "cat": "DataFlow",
+        "cat": kind,
         "ph": phase,
         "id": number,
-        "pid": process,
+        "pid": made.process,
         "tid": node.thread_id,
         "ts": _micros(time, origin),
     }

@@ -163,6 +163,41 @@ def test_arrows_pass_by_who_only_told_a_stream_what_to_do() -> None:
     assert arrows == [("product", "receive")]
 
 
+def two_tasks() -> Any:
+    """Two tasks of a cluster, of which one sends a tensor that both have a constant for."""
+    stats = tf.RunMetadata().step_stats
+    worker = stats.dev_stats.add(device="/job:worker/replica:0/task:0/device:CPU:0")
+    ps = stats.dev_stats.add(device="/job:ps/replica:0/task:0/device:CPU:0")
+    clock = stats.dev_stats.add(device="/job:ps/replica:0/task:0/clock")
+    ps.node_stats.add(**traced("c", 0, 10, 1))
+    ps.node_stats.add(**traced("v", 20, 30, 1, "c"))
+    # By the clock's error, the tensor seems to be there before it was sent.
+    ps.node_stats.add(**traced("v/_Send_0", 3000, 3010, 1, "v"))
+    worker.node_stats.add(**traced("c", 5, 15, 2))
+    worker.node_stats.add(**traced("v/_Recv_0", 100, 2900, 2, "v/_Send_0"))
+    worker.node_stats.add(**traced("y", 2910, 2950, 2, "v/_Recv_0, c"))
+    clock.node_stats.add(**traced("clock", 0, 0, 0, "ahead_ns=-1500, error_ns=250"))
+    return stats
+
+
+def test_transfers_between_tasks_have_arrows_and_clocks_a_label() -> None:
+    events = json.loads(Timeline(two_tasks()).generate_chrome_trace_format())["traceEvents"]
+    labels = [event for event in events if event["name"] == "process_labels"]
+    assert [(label["pid"], label["args"]["labels"]) for label in labels] == [
+        (1, "clock ahead by -1.5 µs, known to 0.2 µs")
+    ]
+    assert {event["pid"] for event in events} == {0, 1}
+    transfers = [event for event in events if event.get("cat") == "Transfer"]
+    assert [(event["ph"], event["pid"], event["ts"]) for event in transfers] == [
+        ("s", 1, 3.009),
+        ("t", 0, 2.899),
+    ]
+    flows = [event for event in events if event.get("cat") == "DataFlow"]
+    starts = sorted((event["pid"], event["ts"]) for event in flows if event["ph"] == "s")
+    # Each reads the constant of its own task.
+    assert starts == [(0, 0.014), (0, 2.899), (1, 0.009), (1, 0.029)]
+
+
 def test_a_node_that_stands_for_several_tells_what_it_does() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [4], name="x")
