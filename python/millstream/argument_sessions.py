@@ -49,6 +49,12 @@ def calls_of_sessions() -> Calls:
             "command": ["true"], "ps": 1, "workers": 1, "restarts": 1, "write": print,
             "patience": 1.0,
         },
+        tf.cluster.serve_metrics: lambda: {
+            "server": tf.train.Server.create_local_server(), "port": 0, "host": "localhost",
+        },
+        tf.cluster.status: lambda: {
+            "target": tf.train.Server.create_local_server().target,
+        },
         tf.train.ClusterSpec: lambda: {"cluster": {"ps": ["localhost:1"]}},
         tf.train.Server: lambda: {
             "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",

@@ -90,8 +90,11 @@ def test_a_client_without_the_token_gets_nothing(
         monkeypatch.setenv(credentials.FOLDER_VARIABLE, folder)
         with pytest.raises(tf.errors.UnauthenticatedError, match="has not the cluster's token"):
             _product(target)
+        with pytest.raises(tf.errors.UnauthenticatedError, match="has not the cluster's token"):
+            tf.cluster.status(target)
     monkeypatch.setenv(credentials.FOLDER_VARIABLE, str(tmp_path / "right"))
     assert _product(target) == 42.0
+    assert len(tf.cluster.status(target)) == 1
 
 
 def test_a_client_without_a_certificate_gets_nothing(

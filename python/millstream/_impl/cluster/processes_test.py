@@ -101,6 +101,27 @@ def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
             assert caught.value.op.name == "checked"
 
 
+def test_a_client_in_another_process_gets_the_trace_of_all_tasks(cluster: Cluster) -> None:
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with tf.Graph().as_default():
+        _, total = _variables()
+        target = f"grpc://{cluster.spec['ps'][1]}"
+        with tf.Session(target) as sess:
+            sess.run(tf.global_variables_initializer())
+            sess.run(total, options=options, run_metadata=metadata)
+            tasks = tf.cluster.status(target)
+    devices = {device.device for device in metadata.step_stats.dev_stats if device.node_stats}
+    names = [f"/job:ps/replica:0/task:{i}" for i in range(2)] + ["/job:worker/replica:0/task:0"]
+    assert {f"{name}/device:CPU:0" for name in names} <= devices
+    # The clocks of the other tasks than the master.
+    assert {f"{names[0]}/clock", f"{names[2]}/clock"} <= devices
+    assert [task.task for task in tasks] == names
+    assert [task.status.led_steps for task in tasks if task.status is not None] == [0, 2, 0]
+    assert tasks[1].status is not None
+    assert tasks[1].status.traffic["clients"].received_bytes > 0
+
+
 def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
     begun = threading.Event()
 

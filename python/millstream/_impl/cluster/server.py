@@ -1,8 +1,10 @@
-"""Servers: tasks of a cluster in this process."""
+"""Servers: tasks of a cluster in this process, and what they answer about themselves."""
 
 from __future__ import annotations
 
 import atexit
+import logging
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,12 @@ from millstream._impl.base.public import public
 from millstream._impl.cluster.cluster_spec import ClusterSpec
 from millstream._impl.graph.arguments import FLAG, INTEGER, TEXT, Kind, or_none, takes
 from millstream._impl.session import credentials, plugins, targets
+
+# The port, and the address of this machine, at which servers answer about themselves (metrics.py).
+METRICS_PORT_VARIABLE = "MILLSTREAM_METRICS_PORT"
+METRICS_HOST_VARIABLE = "MILLSTREAM_METRICS_HOST"
+
+_LOG = logging.getLogger("millstream")
 
 # How long a join waits before it lets signal handlers run.
 _TURN_MS = 100
@@ -109,6 +117,7 @@ class Server:
             code, message, _ = error.args
             raise errors.make(None, code, message, "") from None
         self._definition = definition
+        self._serve_metrics()
         _running.append(self._handle)
         if start:
             self.start()
@@ -150,9 +159,66 @@ class Server:
         cluster = {"local": ["localhost:0"]}
         return Server(cluster, "local", 0, protocol="grpc", config=config, start=start)
 
+    def _serve_metrics(self) -> None:
+        """Answer HTTP requests about the task, if the environment asks for it."""
+        port = os.environ.get(METRICS_PORT_VARIABLE)
+        if not port:
+            return
+        if not port.isdecimal():
+            raise ValueError(f"{METRICS_PORT_VARIABLE}: expected a port, got {port!r}")
+        host = os.environ.get(METRICS_HOST_VARIABLE) or "localhost"
+        url = serve_metrics(self, int(port), host)
+        _LOG.info("%r serves its metrics at %s/metrics", self, url)
+
     def __repr__(self) -> str:
         definition = self._definition
         return f"<tf.train.Server of /job:{definition.job_name}/task:{definition.task_index}>"
+
+
+_SERVER = Kind("a tf.train.Server", lambda value: isinstance(value, Server))
+
+
+@public("cluster.serve_metrics")
+@takes(server=_SERVER, port=INTEGER, host=TEXT)
+def serve_metrics(server: Server, port: int = 0, host: str = "localhost") -> str:
+    """Answer HTTP requests about a task, until the process ends.
+
+    ``/metrics`` gives counters for Prometheus, and ``/healthz`` the status 200 while the task
+    answers requests. ``MILLSTREAM_METRICS_PORT``, and for others than this machine
+    ``MILLSTREAM_METRICS_HOST``, have each `tf.train.Server` of the process do the same by itself.
+
+    Parameters
+    ----------
+    server
+        The task.
+    port
+        Where to listen; 0 is any free port.
+    host
+        The address of this machine to listen at. Whoever reaches it can read the names of tasks and
+        how much they do, and nothing else.
+
+    Returns
+    -------
+    str
+        ``"http://HOST:PORT"``
+
+    Raises
+    ------
+    UnavailableError
+        The port is in use, or the host is no address of this machine.
+
+    Examples
+    --------
+    >>> import urllib.request
+    >>> server = tf.train.Server.create_local_server()
+    >>> url = tf.cluster.serve_metrics(server)
+    >>> urllib.request.urlopen(url + "/healthz").status
+    200
+    """
+    from millstream._impl.cluster import metrics  # lazy: a server of HTTP, for few programs
+
+    handle = server._handle
+    return metrics.serve(handle.status, lambda: not handle.join(0), port, host)
 
 
 def _server_def(

@@ -1,7 +1,8 @@
 """The commands ``millstream server`` and ``millstream cluster``.
 
 ``millstream server`` is a task of a cluster as a program: it serves until SIGTERM ends it.
-``millstream cluster run PROGRAM`` runs a program as all tasks of a cluster of this machine.
+``millstream cluster run PROGRAM`` runs a program as all tasks of a cluster of this machine, and
+``millstream cluster status TARGET`` says how the tasks of a cluster are.
 ``millstream cluster kubernetes`` and ``slurm`` print what runs one there.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from typing import Any
@@ -17,7 +19,9 @@ from millstream._impl.base import errors
 from millstream._impl.cluster import kubernetes_jobs, slurm_script
 from millstream._impl.cluster.environment import from_environment
 from millstream._impl.cluster.local_cluster import LocalCluster
+from millstream._impl.cluster.server import serve_metrics
 from millstream._impl.cluster.task import Task, ending_by_sigterm
+from millstream._impl.tools import cluster_status
 
 _INTERRUPTED = 130  # what shells give for Ctrl-C
 _TERMINATED = 143
@@ -35,6 +39,20 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task-index", type=int, default=0, metavar="NUMBER", help="its number in the job"
     )
+    parser.add_argument(
+        "--metrics-port",
+        type=int,
+        metavar="PORT",
+        help="answer HTTP requests for /metrics (Prometheus) and /healthz there; 0: any free port",
+    )
+    parser.add_argument(
+        "--metrics-host", default="localhost", metavar="HOST", help="the address (localhost)"
+    )
+    parser.add_argument(
+        "--log",
+        choices=("failures", "steps"),
+        help="write a line for each step that fails, or when each begins and ends",
+    )
 
 
 def run_server(options: argparse.Namespace) -> int:
@@ -50,10 +68,15 @@ def run_server(options: argparse.Namespace) -> int:
     int
         1 when the server cannot be started; 2 without a cluster; 130 after Ctrl-C.
     """
+    if options.log:
+        os.environ["MILLSTREAM_CLUSTER_LOG"] = options.log
     with ending_by_sigterm():
         try:
             task = _task(options)
             server = task.start_server()
+            port, url = options.metrics_port, ""
+            if server is not None and port is not None:
+                url = serve_metrics(server, port, options.metrics_host)
         except (TypeError, ValueError, errors.OpError) as error:
             print(f"millstream: {error}", file=sys.stderr)
             return 1
@@ -66,6 +89,8 @@ def run_server(options: argparse.Namespace) -> int:
         where = f"/job:{task.job_name}/task:{task.task_index}"
         try:
             print(f"{where} serves at {server.target}", flush=True)
+            if url:
+                print(f"{where} serves its metrics at {url}/metrics", flush=True)
             task.serve()
         except KeyboardInterrupt:
             return _INTERRUPTED
@@ -102,6 +127,10 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("program", metavar="PROGRAM", help="a Python file, or a command")
     running.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
 
+    text = "say how the tasks of a cluster are, and which waits for which"
+    asking = actions.add_parser("status", help=text, description=f"S{text[1:]}.")
+    cluster_status.add_arguments(asking)
+
     job = add("kubernetes", "print the manifest of a job of Kubernetes, for kubectl apply -f -")
     job.add_argument("--name", required=True, help="of the job")
     job.add_argument("--image", required=True, help="the container's")
@@ -137,11 +166,14 @@ def run_cluster(options: argparse.Namespace) -> int:
     Returns
     -------
     int
-        The status of `LocalCluster.run`; 1 when the arguments are wrong; 130 after Ctrl-C.
+        The status of `LocalCluster.run` or of `cluster_status.run`; 1 when the arguments are wrong;
+        130 after Ctrl-C.
     """
     try:
         if options.action == "run":
             return _run_here(options)
+        if options.action == "status":
+            return cluster_status.run(options)
         print(_manifest(options), end="")
         return 0
     except ValueError as error:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+import millstream as tf
+from millstream._impl.cluster.local_cluster import free_addresses
 from millstream._impl.tools import command
 
 
@@ -38,6 +42,40 @@ def test_a_server_ends_cleanly_by_sigterm() -> None:
         assert process.wait() == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
+
+
+def test_a_server_answers_requests_of_http_and_logs_its_steps() -> None:
+    cluster = f'{{"worker": ["{free_addresses(1)[0]}"]}}'
+    arguments = ("--cluster", cluster, "--metrics-port=0", "--log=steps")
+    with _start("server", *arguments) as process:
+        target = _first_line(process).split()[-1]
+        words = _first_line(process).split()
+        assert words[:4] == ["/job:worker/task:0", "serves", "its", "metrics"]
+        url = words[-1]
+        assert url.startswith("http://localhost:")
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            assert session.run(tf.constant(1.0) + 2.0) == 3.0
+            bad = tf.check_numerics(tf.log(tf.constant(-1.0)), "no number")
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(bad)
+            with urllib.request.urlopen(url) as answer:
+                assert b"\nmillstream_failed_steps_total 1\n" in answer.read()
+        process.terminate()
+        assert process.wait() == 0
+        assert process.stderr is not None
+        log = process.stderr.read().splitlines()
+    task = "/job:worker/replica:0/task:0"
+    for what in ("part", "master"):
+        of_them = [line for line in log if f"{task} {what}, step " in line]
+        (session_name,) = {line.split("of session ")[1][:16] for line in of_them}
+        assert re.fullmatch("[0-9a-f]{16}", session_name)
+        texts = [line.partition(f"session {session_name}: ")[2] for line in of_them]
+        assert [re.sub(r"after [^:]*", "after T", text)[:25] for text in texts] == [
+            "begins",
+            "ended after T",
+            "begins",
+            "failed after T: INVALID_A",
+        ]
 
 
 def test_a_server_finds_its_place_in_the_environment_and_ends_by_ctrl_c() -> None:

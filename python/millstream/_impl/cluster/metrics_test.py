@@ -1,0 +1,107 @@
+"""The counters of a task over HTTP."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+import millstream as tf
+from millstream._impl.cluster.metrics import metrics_text
+from millstream._impl.cluster.status import TaskStatus, Traffic
+
+# A line of the format: a name, labels with escaped texts, and a number.
+_SAMPLE = re.compile(
+    r'^(?P<name>[a-z_]+)(?P<labels>\{[a-z]+="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-z]+="[^"]*")*\})? '
+    r"(?P<value>[0-9.e+-]+)$"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", "/there/is/none")
+
+
+def _get(url: str) -> Any:
+    return urllib.request.urlopen(url)
+
+
+def _samples(text: str) -> dict[str, float]:
+    """The values by name and labels, after a look at the form of the text."""
+    assert text.endswith("\n")
+    values: dict[str, float] = {}
+    kinds: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _, what, name, rest = line.split(" ", 3)
+            assert what in ("HELP", "TYPE")
+            if what == "TYPE":
+                kinds[name] = rest
+            continue
+        found = _SAMPLE.match(line)
+        assert found is not None, line
+        assert kinds[found["name"]] == ("counter" if found["name"].endswith("_total") else "gauge")
+        values[found["name"] + (found["labels"] or "")] = float(found["value"])
+    return values
+
+
+def test_a_task_answers_requests_of_http() -> None:
+    server = tf.train.Server.create_local_server()
+    url = tf.cluster.serve_metrics(server)
+    assert url.startswith("http://localhost:")
+    with _get(f"{url}/metrics") as answer:
+        assert answer.status == 200
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        before = _samples(answer.read().decode())
+    with tf.Graph().as_default(), tf.Session(server.target) as sess:
+        step = tf.constant(1.0) + tf.placeholder_with_default(1.0, [])
+        sess.run(step)
+        sess.run(step)
+        during = _samples(_get(f"{url}/metrics?x=y").read().decode())
+    assert before["millstream_steps_total"] == 0
+    assert during["millstream_steps_total"] == 2
+    assert during["millstream_led_steps_total"] == 2
+    assert (before["millstream_sessions"], during["millstream_sessions"]) == (0, 1)
+    assert during["millstream_up_seconds"] > before["millstream_up_seconds"] > 0
+    (task,) = (name for name in before if name.startswith("millstream_task_info"))
+    assert 'task="/job:local/replica:0/task:0"' in task
+    with _get(f"{url}/healthz") as answer:
+        assert (answer.status, answer.read()) == (200, b"ok\n")
+    head = urllib.request.Request(f"{url}/healthz", method="HEAD")
+    with urllib.request.urlopen(head) as answer:
+        assert (answer.status, answer.read()) == (200, b"")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        _get(f"{url}/secrets")
+    assert caught.value.code == 404
+    caught.value.close()
+
+
+def test_the_environment_has_servers_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = tf.cluster.serve_metrics(tf.train.Server.create_local_server())
+    taken = url.rpartition(":")[2]
+    with pytest.raises(tf.errors.UnavailableError, match=f"cannot be served at localhost:{taken}"):
+        tf.cluster.serve_metrics(tf.train.Server.create_local_server(), int(taken))
+    monkeypatch.setenv("MILLSTREAM_METRICS_PORT", taken)
+    with pytest.raises(tf.errors.UnavailableError, match="cannot be served"):
+        tf.train.Server.create_local_server()
+    monkeypatch.setenv("MILLSTREAM_METRICS_PORT", "many")
+    with pytest.raises(ValueError, match="MILLSTREAM_METRICS_PORT: expected a port, got 'many'"):
+        tf.train.Server.create_local_server()
+    monkeypatch.setenv("MILLSTREAM_METRICS_PORT", "0")
+    tf.train.Server.create_local_server()
+
+
+def test_labels_are_escaped_and_peers_have_lines_of_their_own() -> None:
+    traffic = {'a"b\\c\n': Traffic(1, 2), "clients": Traffic(3, 4)}
+    status = TaskStatus(
+        "/job:a", "00ff", 2.5, 1, 1, 2, 30, 4, 20, 3, 1, ("/job:b",), traffic, ()
+    )  # fmt: skip
+    values = _samples(metrics_text(status))
+    assert values['millstream_sent_bytes_total{peer="a\\"b\\\\c\\n"}'] == 1
+    assert values['millstream_received_bytes_total{peer="clients"}'] == 4
+    assert values["millstream_failed_steps_total"] == 4
+    assert values["millstream_lost_tasks"] == 1
+    assert values['millstream_task_info{task="/job:a",incarnation="00ff"}'] == 1
