@@ -41,7 +41,18 @@ _MAY_INCLUDE = {
         "plan",
         "dynamic",
     ],
-    "c_api": ["io", "checkpoint", "graph", "import", "gradients", "step", "host", "passes", "session"],
+    "c_api": [
+        "io",
+        "checkpoint",
+        "graph",
+        "import",
+        "gradients",
+        "step",
+        "host",
+        "structural",
+        "passes",
+        "session",
+    ],
 }
 
 # What is outside of the rooms and uses one directly. Front ends have c_api alone.
@@ -62,6 +73,7 @@ _OUTSIDE = {
     "step": ["//distributed_runtime"],
     "host": ["//distributed_runtime"],
     "numerics": ["//distributed_runtime"],
+    "structural": ["//distributed_runtime"],
     "plan": [
         "//benchmarks",
         "//distributed_runtime",

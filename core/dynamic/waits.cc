@@ -23,6 +23,13 @@ std::string InLoop(const Iteration& iteration) {
                       iteration.frame->program->name, "'");
 }
 
+// What a kernel waits for may have changed since it began.
+std::string WaitsForNow(Execution* execution) {
+  if (execution->waits_for.empty()) return "";
+  const NodeProgram& node = *execution->program;
+  return node.kernel->registration().waits_for(node.state, &execution->frame);
+}
+
 }  // namespace
 
 // Lists the executions on other threads, for which the other nodes wait. If there are none, lists
@@ -33,8 +40,9 @@ std::vector<std::string> DynamicRun::WaitsFor() const {
   std::vector<std::string> waits;
   for (const std::unique_ptr<Execution>& execution : state_->executions) {
     if (!execution->is_active) continue;
-    waits.push_back(absl::StrCat(DescribeWait(*execution->node, device_name_, execution->waits_for),
-                                 InLoop(*execution->iteration)));
+    waits.push_back(
+        absl::StrCat(DescribeWait(*execution->node, device_name_, WaitsForNow(execution.get())),
+                     InLoop(*execution->iteration)));
   }
   if (!waits.empty() || root_ == nullptr) return waits;
   std::vector<const RunningFrame*> frames = {root_->frame};

@@ -1,0 +1,122 @@
+// Collective operations. A member that must wait does so in the Collectives of its resources.
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "core/resources/collectives.h"
+#include "core/structural/host_kernel.h"
+#include "core/structural/structural.h"
+
+namespace millstream {
+namespace {
+
+using Kind = CollectiveSpec::Kind;
+
+StatusOr<MergeOp> MergeOpOf(const std::string& name) {
+  if (name == "Add") return MergeOp::kAdd;
+  if (name == "Mul") return MergeOp::kMul;
+  if (name == "Max") return MergeOp::kMax;
+  if (name == "Min") return MergeOp::kMin;
+  return errors::InvalidArgument("attribute 'merge_op' must be Add, Mul, Max or Min, got '", name,
+                                 "'");
+}
+
+StatusOr<ResourceRef<Collectives>> CollectivesOf(const StructuralFrame& frame) {
+  return Collectives::Of(frame.step_container()->manager());
+}
+
+// A member of an operation of one kind, which gives a tensor unless it gets a broadcast.
+template <Kind kind, bool gives>
+class CollectiveKernel final : public AsyncHostKernel {
+ public:
+  Status Init(const HostKernelInfo& info) override {
+    device_ = std::string(info.device_name());
+    spec_.kind = kind;
+    MS_ASSIGN_OR_RETURN(spec_.dtype, info.Attr<DataType>("T"));
+    MS_ASSIGN_OR_RETURN(spec_.group_size, info.Attr<int64_t>("group_size"));
+    MS_ASSIGN_OR_RETURN(spec_.group_key, info.Attr<int64_t>("group_key"));
+    MS_ASSIGN_OR_RETURN(spec_.instance_key, info.Attr<int64_t>("instance_key"));
+    if (spec_.group_size < 1) {
+      return errors::InvalidArgument("attribute 'group_size' must be positive, got ",
+                                     spec_.group_size);
+    }
+    if (kind == Kind::kBroadcast) {
+      MS_ASSIGN_OR_RETURN(shape_, info.Attr<PartialShape>("shape"));
+    }
+    if (kind != Kind::kReduce) return absl::OkStatus();
+    MS_ASSIGN_OR_RETURN(const std::string merge, info.Attr<std::string>("merge_op"));
+    MS_ASSIGN_OR_RETURN(spec_.merge, MergeOpOf(merge));
+    MS_ASSIGN_OR_RETURN(const std::string final, info.Attr<std::string>("final_op"));
+    spec_.divides = final == "Div";
+    return absl::OkStatus();
+  }
+
+  void ComputeAsync(StructuralFrame frame, HostExecution execution) override {
+    const Status begun = Begin(frame, execution);
+    if (!begun.ok()) execution.End(begun);
+  }
+  void Cancel(const StructuralFrame& frame, HostExecution execution) override {
+    const auto collectives = CollectivesOf(frame);
+    if (collectives.ok()) (*collectives)->Cancel(execution.id());
+  }
+  std::string WaitsFor(const StructuralFrame& frame) const override {
+    const auto collectives = CollectivesOf(frame);
+    return collectives.ok() ? (*collectives)->Missing(spec_, device_) : "";
+  }
+
+ private:
+  // Begins an execution, which it has not ended where it gives an error.
+  Status Begin(const StructuralFrame& frame, HostExecution execution) const {
+    MS_ASSIGN_OR_RETURN(const ResourceRef<Collectives> collectives, CollectivesOf(frame));
+    CollectiveMember member;
+    member.ticket = execution.id();
+    member.device = device_;
+    member.gives = gives;
+    if (gives) {
+      MS_RETURN_IF_ERROR(CheckInput(frame.input_shape(0)));
+      MS_ASSIGN_OR_RETURN(member.tensor, frame.InputTensor(0));
+    }
+    member.done = [this, frame, execution](const Status& status, const Tensor& result) {
+      execution.End(status.ok() ? Give(frame, result) : status);
+    };
+    collectives->Join(
+        spec_, std::move(member),
+        [&frame](uint64_t total, uint64_t cost_ns, const std::function<void(uint64_t)>& work) {
+          frame.ParallelFor(total, cost_ns, work);
+        });
+    return absl::OkStatus();
+  }
+
+  Status CheckInput(const Shape& shape) const {
+    if (kind == Kind::kGather && shape.rank() < 1) {
+      return errors::InvalidArgument("argument 'input' must have a dimension to be joined in");
+    }
+    return CheckBroadcast(shape, "argument 'input' has");
+  }
+  Status CheckBroadcast(const Shape& shape, const char* what) const {
+    if (kind != Kind::kBroadcast || shape_.IsCompatibleWith(shape)) return absl::OkStatus();
+    return errors::InvalidArgument(what, " shape ", shape.ToString(), ", attribute 'shape' says ",
+                                   shape_.ToString());
+  }
+  Status Give(StructuralFrame frame, const Tensor& result) const {
+    MS_RETURN_IF_ERROR(CheckBroadcast(result.shape(), "the broadcast tensor has"));
+    return frame.SetOutput(0, result);
+  }
+
+  std::string device_;
+  CollectiveSpec spec_;
+  PartialShape shape_;  // of a broadcast
+};
+
+using ReduceKernel = CollectiveKernel<Kind::kReduce, true>;
+using GatherKernel = CollectiveKernel<Kind::kGather, true>;
+using SendKernel = CollectiveKernel<Kind::kBroadcast, true>;
+using ReceiveKernel = CollectiveKernel<Kind::kBroadcast, false>;
+
+MILLSTREAM_HOST_KERNEL("CollectiveReduce", ReduceKernel);
+MILLSTREAM_HOST_KERNEL("CollectiveGather", GatherKernel);
+MILLSTREAM_HOST_KERNEL("CollectiveBcastSend", SendKernel);
+MILLSTREAM_HOST_KERNEL("CollectiveBcastRecv", ReceiveKernel);
+
+}  // namespace
+}  // namespace millstream
