@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kMostText = size_t{1} << 20;
 constexpr size_t kMostSegments = size_t{1} << 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 36;
-constexpr size_t kMostDescriptors = 16;  // of one call of recvmsg
+constexpr size_t kFirstPart = size_t{1} << 20;  // of long bytes
+constexpr size_t kMostDescriptors = 16;         // of one call of recvmsg
 
 Status NoFrame() {
   return errors::InvalidArgument("its bytes are no frame of this version of Millstream");
@@ -105,13 +106,22 @@ StatusOr<Frame> FrameReader::Read() {
   MS_RETURN_IF_ERROR(CheckSegments(frame));
   frame.text.resize(frame.head.text_size);
   MS_RETURN_IF_ERROR(ReadBytes(frame.text.data(), frame.text.size()));
-  frame.bytes.resize(frame.head.inline_size);
-  MS_RETURN_IF_ERROR(ReadBytes(frame.bytes.data(), frame.bytes.size()));
+  MS_RETURN_IF_ERROR(ReadGrowing(frame.head.inline_size, &frame.bytes));
   if (frame.head.has_descriptor == 0) return frame;
   if (descriptors_.empty()) return errors::InvalidArgument("a frame came without its descriptor");
   frame.descriptor = descriptors_.front();
   descriptors_.pop_front();
   return frame;
+}
+
+// Memory is taken as bytes come: a head that is wrong may promise more than there is memory.
+Status FrameReader::ReadGrowing(size_t size, std::string* out) {
+  while (out->size() < size) {
+    const size_t begin = out->size();
+    out->resize(std::min(size, begin + std::max(begin, kFirstPart)));
+    MS_RETURN_IF_ERROR(ReadBytes(out->data() + begin, out->size() - begin));
+  }
+  return absl::OkStatus();
 }
 
 Status FrameReader::ReadBytes(char* out, size_t size) {

@@ -73,6 +73,7 @@ class FrameReader {
 
  private:
   Status ReadBytes(char* out, size_t size);
+  Status ReadGrowing(size_t size, std::string* out);
   StatusOr<size_t> Receive(char* out, size_t size);
 
   const int socket_;

@@ -17,6 +17,7 @@ from typing import Any
 import millstream as tf
 from millstream import _runtime
 from millstream._impl import protos
+from testing.fuzz.cluster_corpus import files_of_clusters
 from testing.fuzz.image_corpus import bmp_files, files_of_images
 
 _WRITTEN_BY_TF = Path("testdata/conformance/files/written_by_tf")
@@ -497,6 +498,8 @@ def main() -> None:
         _write(folder, "checkpoint", name, data)
     for name, data in _records():
         _write(folder, "examples", name, data)
+    for name, data in files_of_clusters():
+        _write(folder, "cluster_message", name, data)
     for name, data in files_of_images():
         _write(folder, "image_file", name, data)
     for name, data in bmp_files():
