@@ -69,7 +69,9 @@ def _node(name: str, op: str, inputs: list[int], *attrs: bytes) -> bytes:
 
 def _graph(nodes: list[bytes], *changes: bytes, first: int = 0) -> bytes:
     added = b"".join(_bytes(2, node) for node in nodes)
-    return _number(1, first) + added + b"".join(_bytes(3, one) for one in changes) + _number(4, 1440)
+    return (
+        _number(1, first) + added + b"".join(_bytes(3, one) for one in changes) + _number(4, 1440)
+    )
 
 
 def _registration(graph: bytes, signature: bytes = b"", devices: bytes = b"") -> bytes:
@@ -153,7 +155,10 @@ def _answers() -> Iterator[tuple[str, bytes]]:
     floats = struct.pack("<2f", 1, 2)
     fetch = _number(1, 1) + _bytes(2, _header(_FLOAT, [2], 8))
     yield "done", _message(fetch, floats)
-    yield "not_done", _message(_bytes(3, _number(1, 0) + _bytes(3, _header(_FLOAT, [2], 8))), floats)
+    yield (
+        "not_done",
+        _message(_bytes(3, _number(1, 0) + _bytes(3, _header(_FLOAT, [2], 8))), floats),
+    )
     yield "empty", _message(b"")
 
 
