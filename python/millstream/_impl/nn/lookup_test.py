@@ -165,3 +165,17 @@ def test_the_gradient_of_bags_goes_to_their_rows(session: tf.Session) -> None:
     for row, factor in ((1, 1.0), (3, 2.5), (9, 0.5)):
         expected[row] = factor
     np.testing.assert_allclose(session.run(gradient), expected, rtol=1e-6)
+
+
+def test_rows_are_read_where_their_table_is() -> None:
+    with tf.device("/job:ps/task:0"):
+        part = tf.get_variable("part", [4, 2])
+    with tf.device("/job:ps/task:1"):
+        other = tf.get_variable("other", [4, 2])
+    with tf.device("/job:worker/task:0"):
+        tf.nn.embedding_lookup([part, other], [1, 6], partition_strategy="div")
+        part.gather_nd([[1, 1]])
+    reads = [
+        op for op in tf.get_default_graph().get_operations() if op.type.startswith("ResourceGather")
+    ]
+    assert [op.device for op in reads] == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph.convert import convert_to_tensor
+from millstream._impl.graph.variable_tensor import on_device_of
 from millstream._impl.ops.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class PartUpdates:
     # ---- Reading ----
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """Some of its rows.
+        """Some of its rows, read where it is.
 
         Parameters
         ----------
@@ -180,10 +181,11 @@ class PartUpdates:
         name
             Name of the result.
         """
-        return gen_ops.resource_gather(self.handle, indices, self._dtype, name=name)
+        with on_device_of(self.handle):
+            return gen_ops.resource_gather(self.handle, indices, self._dtype, name=name)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        """Some of its slices.
+        """Some of its slices, read where it is.
 
         Parameters
         ----------
@@ -192,7 +194,8 @@ class PartUpdates:
         name
             Name of the result.
         """
-        return gen_ops.resource_gather_nd(self.handle, indices, self._dtype, name=name)
+        with on_device_of(self.handle):
+            return gen_ops.resource_gather_nd(self.handle, indices, self._dtype, name=name)
 
     # ---- One more, and one slice ----
 
