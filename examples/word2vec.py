@@ -13,7 +13,7 @@ from __future__ import annotations
 import pathlib
 import re
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,8 +134,10 @@ def train(session: tf.Session, model: Model, steps: int, text: Ids, vocabulary: 
             bar.update()
 
 
-def plurals_found(session: tf.Session, model: Model, vocabulary: Vocabulary) -> float:
+def plurals_found(session: Any, model: Any, vocabulary: Vocabulary) -> float:
     """Return the part of the words that are farther from a word than its plural is, on average.
+
+    The model has the placeholder ``centers`` and gives its ``cosines`` to all words.
 
     A plural is the word with an "s" behind it. Nothing tells the model how words are spelt, so that
     it is 0.5 by chance.
