@@ -64,7 +64,10 @@ void AskForAlpha(Reader* reader, int color, bool is_transparent) {
   } else if (!has_alpha && is_transparent) {
     png_set_tRNS_to_alpha(reader->png);
   } else if (!has_alpha) {
-    png_set_add_alpha(reader->png, 0xFFFF, PNG_FILLER_AFTER);
+    // The largest number of the file's bits, as programs know it; colors of less than 8 bits are
+    // widened before it is added, so it is opaque from 8 bits on alone.
+    const int bits = png_get_bit_depth(reader->png, reader->info);
+    png_set_add_alpha(reader->png, (1u << bits) - 1, PNG_FILLER_AFTER);
   }
 }
 

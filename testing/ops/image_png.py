@@ -165,7 +165,7 @@ def _make_decode(source: Source, op: Any) -> Case:
 
 
 def _with_channels(image: Array, channels: int, most: int) -> Array:
-    """Gray becomes three equal colors; what has no alpha is opaque."""
+    """Gray becomes three equal colors; what has no alpha gets `most`."""
     planes = image.shape[2]
     colors, alpha = image[:, :, : planes - (planes + 1) % 2], image[:, :, planes - 1 :]
     if planes % 2 != 0:
@@ -189,7 +189,9 @@ def _decode(case: Case) -> Outcome:
     contents: Any = case.array(0)[()]
     image, bits = decoded_png(contents)
     if channels != 0:
-        image = _with_channels(image, channels, 2**bits - 1)
+        # The largest number of the file's bits: opaque, but where there are less than 8 of them.
+        (file_bits,) = struct.unpack_from(">8xB", _chunks(contents)[b"IHDR"])
+        image = _with_channels(image, channels, 2**file_bits - 1)
     wanted = 16 if dtype == "uint16" else 8
     if wanted != bits:
         image = image * 257 if wanted == 16 else np.floor_divide(image, 256)
