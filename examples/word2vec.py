@@ -21,6 +21,7 @@ import millstream as tf
 from examples import jargon_file
 from examples.command_line import progress_bar, training_parser
 from examples.jargon_file import Ids
+from millstream.contrib.tensorboard.plugins import projector
 
 FOLDER = "/tmp/millstream_word2vec"
 STEPS = 30_000
@@ -171,10 +172,10 @@ def write_projector(
     rows = zip(vocabulary.words, vocabulary.counts, strict=True)
     lines = ["word\tcount", *[f"{word}\t{count}" for word, count in rows]]
     (folder / "metadata.tsv").write_text("\n".join(lines) + "\n")
-    (folder / "projector_config.pbtxt").write_text(
-        f'embeddings {{\n  tensor_name: "{model.embedding.op.name}"\n'
-        '  metadata_path: "metadata.tsv"\n}\n'
-    )
+    config = projector.ProjectorConfig()
+    config.embeddings.add(tensor_name=model.embedding.op.name, metadata_path="metadata.tsv")
+    with tf.summary.FileWriter(str(folder)) as writer:
+        projector.visualize_embeddings(writer, config)
 
 
 def main(arguments: list[str] | None = None) -> float:
