@@ -20,7 +20,8 @@ def _session() -> Any:
 
 
 def _value(tensor: Any) -> Any:
-    found: Any = tf.get_default_session().run(tensor)
+    session: Any = tf.get_default_session()
+    found = session.run(tensor)
     return found.to_list() if hasattr(found, "to_list") else found.tolist()
 
 

@@ -20,7 +20,8 @@ def _ragged(rows: Any) -> Any:
 
 
 def _value(ragged: Any) -> Any:
-    found: Any = tf.get_default_session().run(ragged)
+    session: Any = tf.get_default_session()
+    found = session.run(ragged)
     return found.to_list() if hasattr(found, "to_list") else found.tolist()
 
 

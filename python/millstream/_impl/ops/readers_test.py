@@ -226,9 +226,9 @@ def test_readers_of_imported_graphs_work_on_references(session: tf.Session) -> N
     graph_def.node.add(name="reader", op="IdentityReader")
     graph_def.node.add(name="read", op="ReaderRead", input=["reader", "queue"])
     graph_def.node.add(name="count", op="ReaderNumRecordsProduced", input=["reader"])
-    fill_op, key, value, count = tf.import_graph_def(
-        graph_def, return_elements=["fill", "read:0", "read:1", "count:0"], name=""
-    )
+    elements = ["fill", "read:0", "read:1", "count:0"]
+    found: Any = tf.import_graph_def(graph_def, return_elements=elements, name="")
+    fill_op, key, value, count = found
     session.run(fill_op)
     assert session.run([key, value]) == [b"a", b"a"]
     assert session.run([key, value]) == [b"b", b"b"]

@@ -12,6 +12,8 @@ from millstream._impl.graph.arguments import Kind, takes
 
 # The names and numbers of fields are those of TensorBoard's messages.
 _FILE = "projector_config.pbtxt"
+# How names of fields end that are texts.
+_TEXTS = ("_name", "_path", "_dir")
 
 
 class _Fields:
@@ -33,11 +35,12 @@ class _Fields:
                     yield "}"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        known = getattr(self, name, None)
-        if known is not None and not isinstance(value, type(known)):
-            raise TypeError(f"{name}: expected a {type(known).__name__}, got {value!r}")
-        if known is None and name not in type(self).__init__.__annotations__:
+        if name not in type(self).__init__.__annotations__:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}", name=name)
+        is_text = name.endswith(_TEXTS)
+        if is_text != isinstance(value, str):
+            expected = "a text" if is_text else "no text"
+            raise TypeError(f"{name}: expected {expected}, got {value!r}")
         super().__setattr__(name, value)
 
     def __str__(self) -> str:

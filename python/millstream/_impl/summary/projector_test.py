@@ -49,8 +49,8 @@ def test_mistakes_are_refused() -> None:
     config = projector.ProjectorConfig()
     with pytest.raises(AttributeError, match="no field 'tensor_name'"):
         config.tensor_name = "words"
-    with pytest.raises(TypeError, match="tensor_name: expected a str"):
-        config.embeddings.add().tensor_name = 3
+    with pytest.raises(TypeError, match="tensor_name: expected a text"):
+        config.embeddings.add(tensor_name=3)
 
 
 def test_old_programs_import_it(tmp_path: Path) -> None:
