@@ -6,9 +6,9 @@
 // The bias may be missing. The products of the inputs need no state. They become one product with
 // the rows of the weights that belong to inputs, and each step multiplies its state alone. Likewise
 // in the backward steps, where the gradient of each concatenation is cut in two: the gradients of
-// all inputs are one product. A program may also multiply inputs and states with weights of their
-// own, without a concatenation; then the products of all inputs become one, and the others stay.
-// Sums are rounded in another order.
+// all inputs are one product. If nothing reads these, they are not computed. A program may also
+// multiply inputs and states with weights of their own, without a concatenation; then the products
+// of all inputs become one, and the others stay. Sums are rounded in another order.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -278,7 +278,7 @@ class BackwardGroup {
       : ops_(*ops), members_(std::move(members)) {}
 
   Status Rewrite() {
-    absl::btree_map<RowRange, std::vector<int>> columns;  // the members that have them
+    Columns columns;
     for (size_t k = 0; k < members_.size(); ++k) {
       if (!HaveSameShape(ops_, Left(k), Left(0))) return absl::OkStatus();
       for (const auto& [range, slice] : members_[k].slices) {
@@ -289,19 +289,19 @@ class BackwardGroup {
     for (const auto& [range, members] : columns) {
       if (AreInputs(range, members)) joined = range;
     }
-    if (!joined.has_value()) return absl::OkStatus();
-    std::vector<int> products;
-    for (const BackwardProduct& member : members_) products.push_back(member.product);
+    if (!joined.has_value() && !IsCut(columns)) return absl::OkStatus();
     for (const auto& [range, members] : columns) {
-      MS_RETURN_IF_ERROR(range < *joined || *joined < range ? RewriteEach(range, members)
-                                                            : JoinAll(range, members));
+      const bool is_joined = joined.has_value() && !(range < *joined) && !(*joined < range);
+      MS_RETURN_IF_ERROR(is_joined ? JoinAll(range, members) : RewriteEach(range, members));
     }
-    for (const int product : products) ops_.RemoveUnread(product);
+    for (const BackwardProduct& member : members_) ops_.RemoveUnread(member.product);
     ops_.Reorder();
     return absl::OkStatus();
   }
 
  private:
+  using Columns = absl::btree_map<RowRange, std::vector<int>>;  // with the members that have them
+
   const Output& Left(size_t k) const { return ops_.op(members_[k].product).inputs[0]; }
   int SliceOf(const RowRange& range, int member) const { return members_[member].slices.at(range); }
 
@@ -324,6 +324,13 @@ class BackwardGroup {
     if (elements * static_cast<int64_t>(members.size()) > kMostElements) return false;
     return !FollowsAny(ops_, Consequences(ops_, gradients), lefts) &&
            ops_.CanPrecede(lefts, first_reader);
+  }
+
+  // True if nothing but the same columns of all products is read.
+  bool IsCut(const Columns& columns) const {
+    const PartialShape* const whole = ops_.KnownShape(ops_.op(members_[0].product).outputs[0]);
+    return columns.size() == 1 && columns.begin()->second.size() == members_.size() &&
+           whole != nullptr && columns.begin()->first.count < whole->dim(1);
   }
 
   Status JoinAll(const RowRange& range, const std::vector<int>& members) {

@@ -175,6 +175,15 @@ TEST_F(JoinProductsTest, TheGradientsOfAllInputs) {
   EXPECT_EQ(absl::c_count(ExecutedOps(of_inputs), "_JoinedMatMul"), 1);
 }
 
+TEST_F(JoinProductsTest, GradientsOfInputsThatNothingReadsAreNotComputed) {
+  Weights();
+  Output gradient = FedIntegers("gradient", {kBatch, kUnits});
+  for (int t = 0; t < 3; ++t) gradient = Op("Sign", {StepBack(gradient).second});
+  // A product and a slice become one product.
+  EXPECT_EQ(Saved({gradient}), 3);
+  EXPECT_EQ(absl::c_count(ExecutedOps({gradient}), "_PartMatMul"), 3);
+}
+
 TEST_F(JoinProductsTest, GradientsThatAllFollowFromEachOtherStay) {
   Weights();
   Output gradient = FedIntegers("gradient", {kBatch, kUnits});
