@@ -121,5 +121,95 @@ once; the first of conditions tells whether there is an iteration. The other ste
 iteration, and the second of conditions tells whether there is another one. exits has, for each of
 results, the number of the one of args whose last value it is.)");
 
+// Where the parts of the inputs of a _ScanRows begin, and how many of its outputs are tensors.
+struct ScanParts {
+  int64_t num_rows;
+  int64_t num_states;
+  int64_t num_tensors;
+  int64_t first_given;
+};
+
+StatusOr<ScanParts> PartsOfScan(const ShapeContext& context, const std::vector<int64_t>& sizes,
+                                const std::vector<int64_t>& places) {
+  ScanParts parts;
+  MS_ASSIGN_OR_RETURN(parts.num_rows, context.Attr<int64_t>("num_rows"));
+  MS_ASSIGN_OR_RETURN(parts.num_states, context.Attr<int64_t>("num_states"));
+  parts.num_tensors = static_cast<int64_t>(sizes.size());
+  parts.first_given = context.num_inputs() - static_cast<int64_t>(places.size() / 2);
+  if (parts.num_tensors + parts.num_states != context.num_outputs()) {
+    return InvalidAttr(context, "sizes", "expected one number for each of the ",
+                       context.num_outputs() - parts.num_states, " tensors, got ", sizes.size());
+  }
+  if (places.size() % 2 != 0 || parts.num_rows + parts.num_states > parts.first_given) {
+    return InvalidAttr(context, "places", "expected two numbers for each of the args behind ",
+                       parts.num_rows, " tensors and ", parts.num_states, " variables, got ",
+                       places.size(), " numbers");
+  }
+  return parts;
+}
+
+Status ScanRowsShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(CheckProgram(*context));
+  MS_ASSIGN_OR_RETURN(const auto sizes, context->Attr<std::vector<int64_t>>("sizes"));
+  MS_ASSIGN_OR_RETURN(const auto places, context->Attr<std::vector<int64_t>>("places"));
+  MS_ASSIGN_OR_RETURN(const ScanParts parts, PartsOfScan(*context, sizes, places));
+  PartialShape row;
+  const auto merge = [&](int i, const PartialShape& shape) -> Status {
+    StatusOr<PartialShape> merged = context->Merge(row, shape);
+    if (!merged.ok()) return InputError(*context, i, merged.status());
+    row = *std::move(merged);
+    return absl::OkStatus();
+  };
+  for (int i = 0; i < parts.num_rows; ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape rows, context->WithRankAtLeast(i, 1));
+    if (!rows.known_rank()) continue;
+    MS_RETURN_IF_ERROR(merge(i, PartialShape(rows.dims().subspan(1))));
+  }
+  const int first_other = static_cast<int>(parts.num_rows + parts.num_states);
+  for (int i = 0; i < context->num_inputs(); ++i) {
+    const bool is_state = i >= parts.num_rows && i < first_other;
+    if (is_state || i >= parts.first_given) MS_RETURN_IF_ERROR(merge(i, context->input(i)));
+  }
+  for (int o = 0; o < context->num_outputs(); ++o) {
+    if (o >= parts.num_tensors) {
+      context->SetOutput(o, row);
+    } else if (row.known_rank()) {
+      PartialShape rows({sizes[static_cast<size_t>(o)]});
+      for (const int64_t dim : row.dims()) rows.AddDim(dim);
+      context->SetOutput(o, std::move(rows));
+    }
+  }
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_ScanRows")
+    .Input("args: N * T")
+    .Output("results: M * T")
+    .Attr("N: int >= 1")
+    .Attr("M: int >= 1")
+    .Attr("T: {float}")
+    .Attr("num_rows: int >= 0")
+    .Attr("num_states: int >= 1")
+    .Attr("firsts: list(int)")
+    .Attr("strides: list(int)")
+    .Attr("iterations: int >= 1")
+    .Attr("sizes: list(int)")
+    .Attr("places: list(int)")
+    .Attr("steps: list(string) >= 1")
+    .Attr("operands: list(int)")
+    .Attr("results: list(int)")
+    .Attr("compile: bool = false")
+    .Shape(ScanRowsShape)
+    .Doc(R"(Runs elementwise ops on the rows of tensors, with variables from one row to the next.
+
+The first of args are tensors of rows, as many as num_rows; then come the initial values of
+num_states variables, then what all iterations read, then rows that results have besides those
+that are computed. The ops are described as those of _FusedElementwise; of what they give, results
+has the numbers of the rows to write, then of the next values of the variables. The results are
+tensors with as many rows as sizes says, each of which is written once, then the last values of the
+variables. Rows and variables have one shape. In iteration i, row firsts[k] + i * strides[k] of
+tensor k is read or written; those that are read come first. places has, for each of the last args,
+the number of the result and of the row where it goes.)");
+
 }  // namespace
 }  // namespace millstream

@@ -85,7 +85,7 @@ class FusedPlanner {
   void FindCalls();
   void FindPlaces();
   void FindEarlyOutputs();
-  void Compile(VectorSet set);
+  void Compile(VectorSet set, int64_t repeats);
   void CutPieces(uint32_t threads);
 
  private:
@@ -284,9 +284,9 @@ void FusedPlanner::FindEarlyOutputs() {
 }
 
 // REQUIRES: places are final.
-void FusedPlanner::Compile(VectorSet set) {
+void FusedPlanner::Compile(VectorSet set, int64_t repeats) {
   const double saved =
-      static_cast<double>(calls_.size()) *
+      static_cast<double>(calls_.size()) * static_cast<double>(repeats) *
       (kSavedNanosecondsPerCall + kSavedNanosecondsPerElement * static_cast<double>(plan_.size));
   if (!program_.compile || set == VectorSet::kNone || saved < kWorthwhileNanoseconds) return;
   CallsToCompile calls;
@@ -317,7 +317,7 @@ void FusedPlanner::CutPieces(uint32_t threads) {
 }  // namespace
 
 ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& inputs,
-                     uint32_t threads, VectorSet set, FusedPlan* plan) {
+                     uint32_t threads, VectorSet set, FusedPlan* plan, int64_t repeats) {
   FusedPlanner planner(program, plan);
   MS_TRY(planner.CheckShapes(inputs));
   if (plan->size == 0) return ms::Status();
@@ -325,7 +325,7 @@ ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& 
   planner.FindCalls();
   planner.FindPlaces();
   planner.FindEarlyOutputs();
-  planner.Compile(set);
+  planner.Compile(set, repeats);
   planner.CutPieces(threads);
   return ms::Status();
 }

@@ -89,9 +89,10 @@ struct FusedPlan : ms::ShapeState {
 
 // Fills *plan for executions on at most `threads` threads; INVALID_ARGUMENT when the inputs' shapes
 // do not go together or an input repeats in another way than the above. Machine code is made for
-// `set`, where the program allows it and it pays.
+// `set`, where the program allows it and it pays. `repeats`: how often an execution runs the calls
+// on each tile.
 ms::Status PlanFused(const FusedProgram& program, const std::vector<ms::Shape>& inputs,
-                     uint32_t threads, VectorSet set, FusedPlan* plan);
+                     uint32_t threads, VectorSet set, FusedPlan* plan, int64_t repeats = 1);
 
 }  // namespace millstream::kernels
 

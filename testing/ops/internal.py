@@ -192,6 +192,42 @@ def _make_loop(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, attrs)
 
 
+def _scan_rows(values: Values) -> Any:
+    """Loops over rows, each of which needs the row before it."""
+    x, factor = values.of(300, 1100), values.of(1100)
+    totals = tf.scan(lambda total, row: tf.tanh(total * factor + row), x)
+    return [totals, tf.foldl(lambda total, row: 0.5 * total - row, x)]
+
+
+def _make_scan(source: Source, op: Any) -> Case:
+    """Steps on a row and a variable, the second of which is the row to write; one row is given."""
+    shape, iterations = source.small_shape(), source.integer(1, 5)
+    shapes = [(iterations, *shape), shape, shape]
+    inputs = [Input("float32", source.values("float32", dims, "plain")) for dims in shapes]
+    # Values: the row, the variable, the row that is given, and what the steps give.
+    steps = [source.pick(("AddV2", "Mul", "Neg", "Square")) for _ in range(2)]
+    operands: list[int] = []
+    for i, step in enumerate(steps):
+        operands.append(0 if i == 0 else 3)
+        operands.append(-1 if step in ("Neg", "Square") else 1)
+    is_backward = source.chance(0.5)
+    numbers = {
+        "N": 3,
+        "M": 2,
+        "num_rows": 1,
+        "num_states": 1,
+        "firsts": [iterations - 1 if is_backward else 0, 0],
+        "strides": [-1 if is_backward else 1, 1],
+        "iterations": iterations,
+        "sizes": [iterations + 1],
+        "places": [0, iterations],
+        "operands": operands,
+        "results": [4, 3],
+    }
+    attrs = {name: attr_text(number) for name, number in numbers.items()}
+    return Case(op.name, inputs, {**attrs, "T": type_attr("float32"), "steps": attr_text(steps)})
+
+
 def _float_matrix(source: Source, rows: int, columns: int) -> Input:
     return Input("float32", source.values("float32", (rows, columns), "small"))
 
@@ -267,6 +303,7 @@ for _op, _make, _build in [
     ("_PartMatMul", _make_part, _recurrent_steps),
     ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
     ("_ScalarLoop", _make_loop, _scalar_loop),
+    ("_ScanRows", _make_scan, _scan_rows),
     ("_SummedMatMul", _make_sum, _recurrent_steps),
 ]:
     define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))

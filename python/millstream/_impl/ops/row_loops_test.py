@@ -1,0 +1,234 @@
+"""Loops over rows that become one operation: map_fn, scan, foldl, and loops like them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import millstream as tf
+
+ROWS, COLUMNS = 7, 5
+
+
+@pytest.fixture(autouse=True)
+def _graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def _numbers(*shape: int) -> Any:
+    return np.random.RandomState(sum(shape)).randn(*shape).astype(np.float32)
+
+
+def _run(fetches: Any, feeds: Any = None, disabled: tuple[str, ...] = ()) -> tuple[Any, set[str]]:
+    """Return the values, and the ops of the nodes that a step runs."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.disabled_passes.extend(disabled)
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        values = session.run(fetches, feeds, options=options, run_metadata=metadata)
+    labels = [
+        node.timeline_label
+        for device in metadata.step_stats.dev_stats
+        for node in device.node_stats
+    ]
+    return values, {label.split(" = ")[1].split("(")[0] for label in labels}
+
+
+def _check(fetches: list[Any], op: str | None, feeds: Any = None) -> None:
+    """Check that loops became the op, or kept their arrays, and that no bit differs."""
+    values, ops = _run(fetches, feeds)
+    keeps_arrays = any(name == "_Loop" or name.startswith("TensorArray") for name in ops)
+    assert keeps_arrays == (op is None)
+    if op is None:
+        return
+    assert op in ops
+    plain, plain_ops = _run(fetches, feeds, ("vectorize_maps",))
+    assert "_Loop" in plain_ops
+    for actual, expected in zip(values, plain, strict=True):
+        assert actual.shape == expected.shape
+        assert actual.tobytes() == expected.tobytes()
+
+
+def test_a_map_is_computed_at_once() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias = tf.identity(tf.Variable(_numbers(COLUMNS)))
+    _check([tf.map_fn(lambda row: tf.tanh(row * 2.0 + bias), x)], "_FusedElementwise")
+
+
+def test_a_map_of_several_tensors() -> None:
+    x, y = tf.constant(_numbers(ROWS, 2, 3)), tf.constant(_numbers(ROWS + 1, 2, 3)[:ROWS])
+    pairs = tf.map_fn(lambda pair: (pair[0] * pair[1], -pair[0]), (x, y))
+    _check(list(pairs), "_FusedElementwise")
+    _check([tf.vectorized_map(lambda row: row + row * row, x)], "_FusedElementwise")
+
+
+def test_rows_may_be_scalars() -> None:
+    x = tf.constant(_numbers(ROWS))
+    _check([tf.map_fn(lambda number: tf.exp(number) - 1.0, x)], "_FusedElementwise")
+    _check([tf.scan(lambda total, number: total * 0.5 + number, x)], "_ScanRows")
+
+
+@pytest.mark.parametrize("columns", [1, 5, 64, 1024, 1500, 3000])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("with_initial", [False, True])
+def test_a_scan_goes_from_row_to_row(columns: int, reverse: bool, with_initial: bool) -> None:
+    x = tf.placeholder(tf.float32, [None, columns])
+    factor = tf.constant(_numbers(columns))
+    initial = tf.constant(_numbers(columns + 1)[1:]) if with_initial else None
+    result = tf.scan(lambda total, row: tf.tanh(total * factor + row), x, initial, reverse=reverse)
+    _check([result], "_ScanRows", {x: _numbers(ROWS, columns)})
+
+
+def test_values_may_repeat_along_a_row() -> None:
+    x = tf.constant(_numbers(ROWS, 1200, 3))
+    short, long = tf.constant(_numbers(3)), tf.constant(_numbers(1200, 3))
+    result = tf.scan(lambda total, row: total * short + row * long, x)
+    _check([result], "_ScanRows")
+
+
+def test_several_variables() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    start = (tf.zeros([COLUMNS]), tf.ones([COLUMNS]))
+    # Each one becomes the other one.
+    pair = tf.scan(lambda pair, row: (pair[1] + row, pair[0] * 0.5), x, start)
+    _check(list(pair), "_ScanRows")
+    fibonacci = tf.scan(lambda pair, _: (pair[1], pair[0] + pair[1]), x, start)
+    _check(list(fibonacci), "_ScanRows")
+
+
+def test_a_fold_keeps_the_last_value() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    _check([tf.foldl(lambda total, row: tf.maximum(total, row) - 0.25, x)], "_ScanRows")
+    _check([tf.foldr(lambda total, row: total * 0.5 + row, x)], "_ScanRows")
+
+
+def test_a_loop_without_rows() -> None:
+    x = tf.placeholder(tf.float32, [COLUMNS])
+    last = tf.while_loop(
+        lambda i, _: i < 100, lambda i, y: (i + 1, y * (1.5 - 0.5 * y * x)), [0, x]
+    )[1]
+    _check([last], "_ScanRows", {x: np.full(COLUMNS, 0.75, np.float32)})
+
+
+def test_results_are_read_in_the_step() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    mapped = tf.map_fn(lambda row: row * row + 1.0, x)
+    scanned = tf.scan(lambda total, row: total + row, x)
+    _check([tf.reduce_sum(scanned * mapped, 1), mapped], "_ScanRows")
+
+
+def test_results_may_be_targets() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    mapped = tf.map_fn(lambda row: row * 2.0, x)
+    scanned = tf.scan(lambda total, row: total + row, x)
+    _, ops = _run([mapped.op, scanned.op])
+    assert {"_FusedElementwise", "_ScanRows"} <= ops
+    assert "_Loop" not in ops
+    with tf.control_dependencies([mapped.op]):
+        after = tf.identity(mapped)
+    _check([after], "_FusedElementwise")
+
+
+def test_empty_tensors() -> None:
+    x = tf.placeholder(tf.float32, [None, COLUMNS])
+    mapped = tf.map_fn(lambda row: row * 2.0, x)
+    assert _run(mapped, {x: np.zeros((0, COLUMNS), np.float32)})[0].shape[0] == 0
+    wide = tf.placeholder(tf.float32, [ROWS, None])
+    result = tf.scan(lambda total, row: total + row, wide)
+    assert _run(result, {wide: np.zeros((ROWS, 0), np.float32)})[0].shape == (ROWS, 0)
+
+
+def _twice(row: Any) -> Any:
+    array = tf.TensorArray(tf.float32, 1).write(0, row)
+    return array.read(0) * 2.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda row: tf.reshape(tf.matmul(row[None], tf.ones([COLUMNS, COLUMNS])), [COLUMNS]),
+        lambda row: row * tf.random_uniform([COLUMNS]),
+        lambda row: tf.reduce_sum(row) * row,
+        lambda row: tf.check_numerics(row, "bad") * 2.0,
+        lambda row: tf.cond(row[0] > 0, lambda: row * 2.0, lambda: row * 3.0),
+        lambda row: row * tf.ones([2, COLUMNS]),
+        lambda row: tf.zeros([COLUMNS]) + 1.0,
+        _twice,
+    ],
+)
+def test_other_bodies_stay_loops(function: Callable[[Any], Any]) -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    _check([tf.map_fn(function, x)], None)
+
+
+def test_other_types_stay_loops() -> None:
+    _check([tf.map_fn(lambda row: row * 2, tf.range(ROWS))], None)
+    halves = tf.constant(_numbers(ROWS, COLUMNS).astype(np.float64))
+    _check([tf.map_fn(lambda row: row * 2.0, halves)], None)
+
+
+def test_assertions_stay() -> None:
+    def checked(row: Any) -> Any:
+        with tf.control_dependencies([tf.Assert(row[0] < 100.0, [row])]):
+            return row * 2.0
+
+    x = tf.placeholder(tf.float32, [ROWS, COLUMNS])
+    result = tf.map_fn(checked, x)
+    _check([result], None, {x: _numbers(ROWS, COLUMNS)})
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="iteration"):
+        session.run(result, {x: np.full((ROWS, COLUMNS), 200, np.float32)})
+
+
+def test_gradients_are_the_same() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    mapped = tf.map_fn(lambda row: tf.tanh(row) * row, x)
+    scanned = tf.scan(lambda total, row: tf.tanh(total + row), mapped)
+    first = tf.gradients(tf.reduce_sum(scanned * scanned), x)[0]
+    second = tf.gradients(tf.reduce_sum(first * first), x)[0]
+    fetches = [mapped, scanned, first, second]
+    for disabled in ((), ("vectorize_maps",)):
+        values, _ = _run(fetches, None, disabled)
+        plain, _ = _run(fetches, None, ("raise_loops",))
+        for actual, expected in zip(values, plain, strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+_UNARY = [tf.tanh, tf.exp, tf.negative, tf.square, tf.sigmoid, tf.nn.relu, tf.abs]
+_BINARY = [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum]
+
+
+def _random_body(source: random.Random, values: list[Any]) -> Any:
+    """A value of some operations on these values, which stay small."""
+    for _ in range(source.randint(1, 6)):
+        if source.random() < 0.4:
+            values.append(tf.tanh(source.choice(_UNARY)(tf.tanh(source.choice(values)))))
+        else:
+            x, y = source.choice(values), source.choice(values)
+            values.append(source.choice(_BINARY)(x, y))
+    return tf.tanh(values[-1])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_bodies(seed: int) -> None:
+    source = random.Random(seed)
+    columns = source.choice([1, 3, 16, 100, 1100])
+    x, y = tf.constant(_numbers(ROWS, columns)), tf.constant(_numbers(ROWS + 3, columns)[3:])
+    others = [tf.constant(_numbers(columns)), tf.constant(0.5)]
+    start = [tf.constant(_numbers(columns + k)[k:]) for k in range(source.randint(1, 3))]
+
+    def scanned(states: list[Any], rows: tuple[Any, Any]) -> list[Any]:
+        pool = [*states, *rows, *others]
+        return [_random_body(source, list(pool)) + 0.0 * state for state in states]
+
+    def mapped(rows: tuple[Any, Any]) -> Any:
+        return _random_body(source, [*rows, *others]) + 0.0 * rows[0]
+
+    _check(tf.scan(scanned, (x, y), start, reverse=source.random() < 0.5), "_ScanRows")
+    _check([tf.map_fn(mapped, (x, y), tf.float32)], "_FusedElementwise")
