@@ -191,6 +191,10 @@ struct Gemm::Primitive {
 };
 
 Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape), rows_(shape.m), columns_(shape.n) {
+  if (!shape.transpose_a && !shape.transpose_b && StripGemm::Suits(shape.m, shape.n, shape.k)) {
+    strips_ = std::make_unique<StripGemm>(shape.m, shape.n, shape.k);
+    return;
+  }
   if (Choose(shape) != Method::kPrimitive) return;
   CutForPrimitives(shape, &rows_, &columns_);
   for (int i = 0; i < 4; ++i) {
@@ -206,6 +210,10 @@ Gemm::Gemm(const GemmShape& shape, int threads) : shape_(shape), rows_(shape.m),
 Gemm::~Gemm() = default;
 
 void Gemm::KeepRight(const float* b) {
+  if (strips_ != nullptr) {
+    strips_->KeepRight(b);
+    return;
+  }
   // Columns are filled up to whole blocks, which a few of them are not worth.
   constexpr int64_t kFewColumns = 16;
   const bool is_cut = rows_ < shape_.m || columns_ < shape_.n;
@@ -213,6 +221,7 @@ void Gemm::KeepRight(const float* b) {
 }
 
 uint64_t Gemm::scratch_bytes() const {
+  if (strips_ != nullptr) return strips_->scratch_bytes();
   uint64_t most = 0;
   for (const auto& primitives : primitives_) most = std::max(most, primitives.scratch_bytes());
   return most;
@@ -220,6 +229,7 @@ uint64_t Gemm::scratch_bytes() const {
 
 ms::Status Gemm::Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
                      int threads) const {
+  if (strips_ != nullptr) return strips_->Run(frame, a, b, c, scratch);
   if (!primitives_[0]) return RunPlainGemm(frame, shape_, a, b, c, threads);
   if (rows_ < shape_.m || columns_ < shape_.n) return RunPieces(frame, a, b, c, scratch, threads);
   primitives_[0].For(threads).Run(a, b, c, scratch);

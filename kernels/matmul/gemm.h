@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/strip_gemm.h"
 #include "kernels/matmul/wide_and_single.h"
 
 namespace millstream::kernels {
@@ -22,10 +23,10 @@ struct GemmShape {
   bool conjugate_b = false;
 };
 
-// A prepared float32 product of one shape. For some shapes it has a oneDNN primitive that is faster
-// than the library's plain call. The library may divide long sums by its number of threads;
-// LibraryThreadCount returns 1 if the bits must not depend on it. Immutable except for KeepRight.
-// Several threads may call Run at the same time, each with its own scratch.
+// A prepared float32 product of one shape. For some shapes it has loops of our own, or a oneDNN
+// primitive that is faster than the library's plain call. The library may divide long sums by its
+// number of threads; LibraryThreadCount returns 1 if the bits must not depend on it. Immutable
+// except for KeepRight. Several threads may call Run at the same time, each with its own scratch.
 class Gemm {
  public:
   // `threads`: how many Run will usually be given. Fewer are fine.
@@ -34,8 +35,8 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
-  // Tells that B has this value in every Run. If the primitive would convert its layout in each
-  // Run, keeps one converted copy. No bit changes.
+  // Tells that B has this value in every Run. If its layout would be converted in each Run, keeps
+  // one converted copy. No bit changes.
   void KeepRight(const float* b);
 
   uint64_t scratch_bytes() const;
@@ -51,6 +52,7 @@ class Gemm {
                        int threads) const;
 
   GemmShape shape_;
+  std::unique_ptr<StripGemm> strips_;  // null where the library computes the product
   // None where the plain call will do. A product that takes long is cut into pieces of rows_ rows
   // and columns_ columns of the result, for which the first is; the others are for the last rows,
   // the last columns and both, where these pieces are smaller.

@@ -30,7 +30,7 @@ void MultiplyStrip(const ProductOperands& operands, float* tile) {
     const Lane second = Load<kBytes>(b + kStep);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
-      const Lane factor = Broadcast<kBytes>(a[i]);
+      const float factor = a[i];
       sums[i][0] += factor * first;
       sums[i][1] += factor * second;
     }

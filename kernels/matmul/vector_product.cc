@@ -21,7 +21,7 @@ void AddRows(const float* x, const float* matrix, int64_t stride, int64_t column
     Vector<float, kBytes> sum = Load<kBytes>(y + j);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
-      sum += Broadcast<kBytes>(x[i]) * Load<kBytes>(matrix + i * stride + j);
+      sum += x[i] * Load<kBytes>(matrix + i * stride + j);
     }
     Store(sum, y + j);
   }

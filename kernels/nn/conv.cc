@@ -53,27 +53,34 @@ class LibraryConv {
     return ms::Status();
   }
 
-  ms::Status Compute(ms::Frame& frame) const {
+  ms::Status Compute(ms::Frame& frame) const { return Compute(frame, nullptr); }
+
+  // The convolution, and then what `epilogue` says, unless it is null.
+  ms::Status Compute(ms::Frame& frame, const BiasEpilogue* epilogue) const {
     if (const ConvPlan* plan = frame.shape_state<ConvPlan>()) {
-      return Run(frame, *plan, frame.scratch());
+      return Run(frame, *plan, epilogue, frame.scratch());
     }
     ConvShape shape;
     MS_TRY(Resolve(kDirection, attributes_, frame, &shape));
     const auto plan = plans_.Get(shape, kDirection, LibraryThreadCount(frame));
     ms::View scratch;
     if (plan->scratch_bytes() > 0) MS_TRY(frame.Temp(plan->scratch_bytes(), &scratch));
-    return Run(frame, *plan, scratch.raw());
+    return Run(frame, *plan, epilogue, scratch.raw());
   }
 
  private:
-  static ms::Status Run(ms::Frame& frame, const ConvPlan& plan, void* scratch) {
+  static ms::Status Run(ms::Frame& frame, const ConvPlan& plan, const BiasEpilogue* epilogue,
+                        void* scratch) {
     ms::View output;
     MS_TRY(frame.Output(0, plan.shape().ResultShape(kDirection), &output));
     WideOutput<T> result;
     MS_TRY(result.Init(frame, output));
     Operands<float> operands{};
     MS_TRY(FindOperands<T>(kDirection, frame, result.data(), &operands));
-    MS_TRY(plan.Run(frame, operands.input, operands.filter, operands.output, scratch));
+    ProductEpilogue follows;
+    if (epilogue != nullptr) MS_TRY(epilogue->Find(frame, &follows));
+    MS_TRY(plan.Run(frame, operands.input, operands.filter, operands.output, scratch, follows));
+    if (epilogue != nullptr && !plan.TakesEpilogue()) return epilogue->Run(frame);
     return result.Finish(frame);
   }
 
@@ -94,10 +101,7 @@ class FusedConv {
     return convolution_.Init(info);
   }
   ms::Status Specialize(ms::Specialization& spec) const { return convolution_.Specialize(spec); }
-  ms::Status Compute(ms::Frame& frame) const {
-    MS_TRY(convolution_.Compute(frame));
-    return epilogue_.Run(frame);
-  }
+  ms::Status Compute(ms::Frame& frame) const { return convolution_.Compute(frame, &epilogue_); }
 
  private:
   LibraryConv<ConvDirection::kForward, float> convolution_;

@@ -9,6 +9,10 @@ namespace millstream::kernels {
 ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     : shape_(shape), direction_(direction), threads_(std::max(1, threads)) {
   if (shape_.HasNoProducts()) return;
+  if (direction_ == ConvDirection::kForward && ConvStrips::Suits(shape_)) {
+    strips_ = std::make_unique<ConvStrips>(shape_);
+    return;
+  }
   if (shape_.IsMatrixProduct()) {
     product_ = std::make_unique<Gemm>(shape_.MatrixProduct(direction_), threads_);
     return;
@@ -25,6 +29,7 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
 }
 
 uint64_t ConvPlan::scratch_bytes() const {
+  if (strips_ != nullptr) return strips_->scratch_bytes();
   if (product_ != nullptr) return product_->scratch_bytes();
   if (filter_gradient_ != nullptr) return filter_gradient_->scratch_bytes();
   if (input_gradient_ != nullptr) return input_gradient_->scratch_bytes();
@@ -32,13 +37,17 @@ uint64_t ConvPlan::scratch_bytes() const {
 }
 
 void ConvPlan::KeepFilter(const float* filter) {
+  if (strips_ != nullptr) strips_->KeepFilter(filter);
   if (product_ != nullptr) product_->KeepRight(filter);
   if (input_gradient_ != nullptr) input_gradient_->KeepFilter(filter);
   library_.KeepWeights(filter);
 }
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
-                         void* scratch) const {
+                         void* scratch, const ProductEpilogue& epilogue) const {
+  if (strips_ != nullptr) {
+    return strips_->Run(frame, input, filter, epilogue, output, scratch);
+  }
   if (product_ != nullptr) return RunProduct(frame, input, filter, output, scratch);
   if (filter_gradient_ != nullptr) {
     return filter_gradient_->Run(frame, input, output, filter, scratch);

@@ -1,6 +1,7 @@
-// How one float32 convolution problem is computed: as a matrix product where it is one, else by
-// oneDNN's convolutions, which for the filter's gradient get the batch in pieces, and which compute
-// the input's forwards where they can.
+// How one float32 convolution problem is computed: forwards by our own products with strips of the
+// filter where they are fastest, as a matrix product where it is one, else by oneDNN's
+// convolutions, which for the filter's gradient get the batch in pieces, and which compute the
+// input's forwards where they can.
 #ifndef MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 #define MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 
@@ -14,6 +15,7 @@
 #include "kernels/nn/conv_batches.h"
 #include "kernels/nn/conv_filter_gradient.h"
 #include "kernels/nn/conv_input_gradient.h"
+#include "kernels/nn/conv_strips.h"
 #include "kernels/nn/conv_shape.h"
 
 namespace millstream::kernels {
@@ -31,8 +33,12 @@ class ConvPlan : public ms::ShapeState {
   // The filter has this value in every Run.
   void KeepFilter(const float* filter);
 
+  // True if Run does what an epilogue says; otherwise it is the caller's to do.
+  bool TakesEpilogue() const { return strips_ != nullptr; }
+
   // The tensor that `direction` computes is written, the other two are read.
-  ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch) const;
+  ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch,
+                 const ProductEpilogue& epilogue = ProductEpilogue()) const;
 
  private:
   ms::Status RunProduct(ms::Frame& frame, float* input, float* filter, float* output,
@@ -43,6 +49,7 @@ class ConvPlan : public ms::ShapeState {
   ConvDirection direction_;
   int threads_;
   // At most one kind is there; none when the problem has no products.
+  std::unique_ptr<ConvStrips> strips_;
   std::unique_ptr<Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
   std::unique_ptr<ConvInputGradient> input_gradient_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -293,6 +294,43 @@ TYPED_TEST(ConvTest, FilterThatIsTheSameInEveryStep) {
   }
 }
 
+// Around the sizes of the tiles and blocks that products of strips are cut into.
+TYPED_TEST(ConvTest, SizesOfTiles) {
+  std::mt19937 generator(11);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(generator);
+  };
+  for (const int64_t out : {8, 9, 15, 16, 17, 24, 31, 32, 40, 50}) {
+    Case c = Make("EXPLICIT");
+    c.batch = pick(1, 3);
+    c.image = {pick(4, 12), pick(4, 12)};
+    c.window = {pick(1, 3), pick(1, 3)};
+    c.stride = {pick(1, 2), pick(1, 2)};
+    c.dilation = {pick(1, 2), pick(1, 2)};
+    c.in = pick(1, 20);
+    c.out = out;
+    c.pads = {pick(0, 2), pick(0, 2), pick(0, 2), pick(0, 2)};
+    if (c.image[0] + c.pads[0] + c.pads[1] <= (c.window[0] - 1) * c.dilation[0]) continue;
+    if (c.image[1] + c.pads[2] + c.pads[3] <= (c.window[1] - 1) * c.dilation[1]) continue;
+    for (const bool is_constant : {false, true}) {
+      Checker<TypeParam>(c, /*channels_first=*/false, is_constant).Check("Conv2D");
+    }
+  }
+}
+
+// More rows than a block has, whether windows need padding or not.
+TYPED_TEST(ConvTest, ManyPixels) {
+  for (const int64_t window : {1, 3}) {
+    Case c = Make("SAME", std::vector<int64_t>(4, window / 2));
+    c.batch = 2;
+    c.image = {19, 23};
+    c.window = {window, window};
+    c.in = 3;
+    c.out = 20;
+    CheckAll<TypeParam>(c);
+  }
+}
+
 TYPED_TEST(ConvTest, EmptyBatch) {
   Case c = Make("SAME", {1, 1, 1, 1});
   c.batch = 0;
@@ -391,6 +429,49 @@ std::vector<float> Fractions(size_t count) {
   std::vector<float> values(count);
   for (float& value : values) value = fraction(random);
   return values;
+}
+
+// A convolution with what follows it as one kernel: the bits are those of the parts, whether the
+// filter is the same in every step or not.
+TEST(FusedConvTest, HasTheBitsOfItsParts) {
+  const std::vector<int64_t> image = {3, 9, 11, 13};
+  constexpr int64_t kOut = 21;
+  const std::vector<int64_t> output = {3, 9, 11, kOut};
+  const std::vector<float> x = Fractions(3 * 9 * 11 * 13);
+  const std::vector<float> w = Fractions(9 * 13 * kOut);
+  const std::vector<float> bias = Fractions(kOut);
+  const std::vector<float> added = Fractions(3 * 9 * 11 * kOut);
+  const auto set = [](KernelTester* t) {
+    t->Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+    t->Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32});
+    t->Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
+    t->Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
+  };
+  KernelTester plain("Conv2D");
+  set(&plain);
+  plain.Input<float>(image, x).Input<float>({3, 3, 13, kOut}, w);
+  ASSERT_TRUE(IsOk(plain.Run()));
+  std::vector<float> expected = plain.Output<float>(0);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const float sum = expected[i] + bias[i % kOut] + added[i];
+    expected[i] = std::min(std::max(sum, 0.0f), 6.0f);
+  }
+  for (const bool is_constant : {false, true}) {
+    KernelTester fused("_FusedConv2D");
+    set(&fused);
+    fused.Attr("fused_ops", std::vector<std::string>{"BiasAdd", "Add", "Relu6"});
+    fused.Input<float>(image, x);
+    if (is_constant) {
+      fused.ConstInput<float>({3, 3, 13, kOut}, w);
+    } else {
+      fused.Input<float>({3, 3, 13, kOut}, w);
+    }
+    fused.Input<float>({kOut}, bias).Input<float>(output, added);
+    ASSERT_TRUE(IsOk(fused.Run()));
+    EXPECT_EQ(fused.Output<float>(0), expected);
+    fused.SetInput<float>(3, {kOut}, bias);
+    ExpectRefused(fused.Run(), MS_INVALID_ARGUMENT, "what is added must have the shape");
+  }
 }
 
 // KernelTester::Run compares the bits of one thread with those of several.

@@ -56,8 +56,11 @@ struct TapSums {
   }
 
  private:
+  // As many sums as the processor has registers for, sixteen or thirty-two.
   template <typename V>
-  static constexpr int64_t kBlock = kIsWide<V, kBytes> ? 4 : 1;
+  static constexpr int64_t kBlock = !kIsWide<V, kBytes> ? 1
+                                    : kBytes == 64      ? 4
+                                                        : 2;
   // Columns that are summed together, so that they share the loads of the filter.
   static constexpr int64_t kTogether = 4;
 
