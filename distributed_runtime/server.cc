@@ -119,7 +119,10 @@ StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def, T
 
 void Server::StartPulses() {
   absl::MutexLock lock(&mutex_);
-  heart_ = std::make_unique<Pulse>(kHeartbeatPeriod, [master = master_] { master->Beat(); });
+  heart_ = std::make_unique<Pulse>(kHeartbeatPeriod, [worker = worker_, master = master_] {
+    master->Beat();
+    worker->Beat();
+  });
   sweeper_ = std::make_unique<Pulse>(kHeartbeatPeriod, [worker = worker_, master = master_] {
     worker->EndAbandoned();
     master->EndAbandoned();
@@ -128,6 +131,7 @@ void Server::StartPulses() {
 
 void Server::Beat() {
   master_->Beat();
+  worker_->Beat();
   worker_->EndAbandoned();
   master_->EndAbandoned();
 }
@@ -152,7 +156,7 @@ void Server::Stop() {
   }
   if (master_ == nullptr) return;
   master_->CloseAll();
-  worker_->CloseAll();
+  worker_->Stop();
 }
 
 std::shared_ptr<Master> FindLocalMaster(const std::string& address) {

@@ -87,7 +87,10 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
       resources_(std::make_shared<ResourceManager>()),
       begin_(absl::Now()),
       counters_(std::make_shared<StepCounters>()),
-      leases_(kPatience) {}
+      collectives_(MakeResource<ClusterCollectives>(task_, peers_)),
+      leases_(kPatience) {
+  resources_->KeepFirst("", Collectives::kName, collectives_);
+}
 
 StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
                                                                const std::string& config,
@@ -100,7 +103,12 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
   arguments.task = task_;
   arguments.master = master;
   arguments.peers = peers_;
-  arguments.resources = is_isolated ? std::make_shared<ResourceManager>() : resources_;
+  arguments.resources = resources_;
+  if (is_isolated) {
+    arguments.resources = std::make_shared<ResourceManager>();
+    arguments.resources->KeepFirst("", Collectives::kName,
+                                   MakeResource<IsolatedCollectives>(collectives_, handle));
+  }
   MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
                       WorkerSession::Create(std::move(arguments)));
   if (!sessions_.Add(handle, session)) {
@@ -126,6 +134,7 @@ void Worker::EndAbandoned() {
 }
 
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
+  if (collectives_->Handle(method, &request, reply)) return true;
   using Handler = void (Worker::*)(PayloadReader*, const Reply&);
   struct Method {
     const char* name;

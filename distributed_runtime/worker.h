@@ -9,7 +9,9 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/resources/resource.h"
 #include "core/resources/resource_manager.h"
+#include "distributed_runtime/cluster_collectives.h"
 #include "distributed_runtime/leases.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
@@ -27,9 +29,11 @@ class Worker : public std::enable_shared_from_this<Worker> {
  public:
   // `config`: a ConfigProto, whose numbers of threads and devices hold for sessions that have none.
   Worker(std::string task, std::string config, std::shared_ptr<Peers> peers);
+  ~Worker() { collectives_->Stop(); }
 
   const std::string& task() const { return task_; }
   const std::shared_ptr<Peers>& peers() const { return peers_; }
+  const ResourceRef<ClusterCollectives>& collectives() const { return collectives_; }
 
   // ---- For the master of this task ----
   // Begins a session of the master in the task `master`. `config` is a ConfigProto.
@@ -41,6 +45,13 @@ class Worker : public std::enable_shared_from_this<Worker> {
     sessions_.Close(handle);
   }
   void CloseAll() { sessions_.CloseAll(); }
+  // Closes all sessions, and ends what other tasks wait for.
+  void Stop() {
+    CloseAll();
+    collectives_->Stop();
+  }
+  // Called with each heartbeat. Does not block.
+  void Beat() { collectives_->Beat(); }
   std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
   // Of the steps that the master leads, which the master counts.
   StepCounters* led() { return &led_; }
@@ -77,6 +88,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const absl::Time begin_;
   const std::shared_ptr<StepCounters> counters_;
   StepCounters led_;
+  const ResourceRef<ClusterCollectives> collectives_;
   SessionTable<WorkerSession> sessions_;
   Leases leases_;  // of masters in other tasks
 };

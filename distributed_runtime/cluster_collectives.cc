@@ -1,0 +1,505 @@
+#include "distributed_runtime/cluster_collectives.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/tensor_coding.h"
+#include "framework/proto_conversion.h"
+#include "millstream/distributed_runtime/protos/step_messages.pb.h"
+
+namespace millstream {
+namespace {
+
+// Larger tensors do not come with their members. With them, the leader would send the tensor to
+// each task; an exchange takes two messages more.
+constexpr size_t kLargestWithMember = 32 * 1024;
+// In heartbeats: how long a task that does not answer is not taken for lost.
+constexpr int kPatience = 4;
+// Exchanges that are kept although nobody may ask any more.
+constexpr size_t kKept = 64;
+
+std::string LeaderOf(const std::vector<ClusterTask>& tasks) {
+  for (const char* job : {"/job:chief/", "/job:master/", "/job:worker/"}) {
+    for (const ClusterTask& task : tasks) {
+      if (absl::StartsWith(task.name, job)) return task.name;
+    }
+  }
+  return tasks[0].name;
+}
+
+void EncodeSpec(const CollectiveSpec& spec, proto::CollectiveRecord* record) {
+  record->set_kind(static_cast<int>(spec.kind));
+  record->set_merge(static_cast<int>(spec.merge));
+  record->set_divides(spec.divides);
+  record->set_dtype(DataTypeToProto(spec.dtype));
+  record->set_group_size(spec.group_size);
+  record->set_group_key(spec.group_key);
+  record->set_instance_key(spec.instance_key);
+  record->set_scope(spec.scope);
+}
+
+StatusOr<CollectiveSpec> DecodeSpec(const proto::CollectiveRecord& record) {
+  CollectiveSpec spec;
+  MS_ASSIGN_OR_RETURN(spec.dtype, DataTypeFromProto(record.dtype()));
+  if (record.kind() < 0 || record.kind() > 2 || record.merge() < 0 || record.merge() > 3 ||
+      record.group_size() < 1 || !IsReducible(spec.dtype)) {
+    return errors::InvalidArgument("a request for a collective operation makes no sense");
+  }
+  spec.kind = static_cast<CollectiveSpec::Kind>(record.kind());
+  spec.merge = static_cast<MergeOp>(record.merge());
+  spec.divides = record.divides();
+  spec.group_size = record.group_size();
+  spec.group_key = record.group_key();
+  spec.instance_key = record.instance_key();
+  spec.scope = record.scope();
+  return spec;
+}
+
+// Sends the answer to a member of another task.
+CollectiveArrival::Done AnswerBy(const Reply& reply) {
+  return [reply](const Status& status, const MeetingOutcome& outcome) {
+    proto::JoinCollectiveResponse response;
+    TensorWriter writer;
+    Status written = status;
+    if (written.ok()) written = writer.Add(outcome.result, response.mutable_result());
+    if (!written.ok()) return reply.Give(written);
+    response.set_meeting(outcome.number);
+    if (!outcome.result.has_value()) {
+      for (const std::string& member : outcome.members) response.add_members(member);
+      response.set_source(outcome.source);
+    }
+    reply.Give(writer.Finish(response));
+  };
+}
+
+Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome) {
+  proto::JoinCollectiveResponse response;
+  MS_RETURN_IF_ERROR(DecodeMessage(reader, &response));
+  MS_ASSIGN_OR_RETURN(outcome->result, DecodeTensor(response.result(), reader));
+  outcome->number = response.meeting();
+  outcome->members.assign(response.members().begin(), response.members().end());
+  outcome->source = response.source();
+  const int members = response.members_size();
+  if (outcome->result.has_value() || (outcome->source >= 0 && outcome->source < members)) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("the answer about a collective operation makes no sense");
+}
+
+}  // namespace
+
+ClusterCollectives::ClusterCollectives(std::string task, std::shared_ptr<Peers> peers)
+    : task_(std::move(task)),
+      peers_(std::move(peers)),
+      leader_(LeaderOf(peers_->tasks())),
+      // Meetings of a leader that was started again have other numbers.
+      meetings_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))) {}
+
+// ---- Members of this task ----
+
+void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember member,
+                              ParallelLoop loop) {
+  const std::string device = member.device;
+  const bool gives = member.gives;
+  const Tensor tensor = member.tensor;
+  uint64_t number = 0;
+  bool has_stopped = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    has_stopped = has_stopped_;
+    if (!has_stopped) {
+      number = next_++;
+      numbers_[member.ticket] = number;
+      waiting_[number] = {spec, std::move(member), ""};
+    }
+  }
+  if (has_stopped) {
+    return member.done(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")),
+                       Tensor());
+  }
+  if (!Leads()) return JoinAtLeader(spec, number, device, gives, tensor);
+  CollectiveArrival arrival;
+  arrival.ticket = {task_, number};
+  arrival.member = device;
+  arrival.gives = gives;
+  arrival.shape = tensor.shape();
+  arrival.tensor = tensor;
+  arrival.done = [self = Self(), number](const Status& status, const MeetingOutcome& outcome) {
+    self->Conclude(number, status, outcome);
+  };
+  meetings_.Arrive(spec, std::move(arrival), loop);
+  WatchKnown(spec);
+}
+
+void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t number,
+                                      const std::string& device, bool gives, const Tensor& tensor) {
+  proto::JoinCollectiveRequest request;
+  EncodeSpec(spec, request.mutable_operation());
+  request.set_task(task_);
+  request.set_ticket(number);
+  request.set_member(device);
+  {
+    absl::MutexLock lock(&mutex_);
+    request.set_oldest(waiting_.empty() ? number : waiting_.begin()->first);
+  }
+  TensorWriter writer;
+  Status status;
+  if (gives && tensor.bytes() <= kLargestWithMember) {
+    status = writer.Add(tensor, request.mutable_tensor());
+  } else if (gives) {
+    SetShapeOnly(tensor, request.mutable_tensor());
+  }
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
+  if (status.ok()) status = channel.status();
+  if (!status.ok()) return Conclude(number, status, MeetingOutcome());
+  StartRequest(channel->get(), "JoinCollective", writer.Finish(request), absl::InfiniteFuture(),
+               [self = Self(), number](const Status& joined, PayloadReader* response) {
+                 MeetingOutcome outcome;
+                 const Status status = joined.ok() ? ReadOutcome(response, &outcome) : joined;
+                 self->Conclude(number, WithTask(status, self->leader_), outcome);
+               });
+}
+
+void ClusterCollectives::Conclude(uint64_t number, const Status& status,
+                                  const MeetingOutcome& outcome) {
+  Waiting waiting;
+  bool is_waiting = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = waiting_.find(number);
+    is_waiting = found != waiting_.end();
+    if (is_waiting) {
+      waiting = std::move(found->second);
+      waiting_.erase(found);
+      numbers_.erase(waiting.member.ticket);
+    }
+  }
+  const bool is_exchange = status.ok() && !outcome.result.has_value();
+  if (is_exchange && is_waiting) {
+    return Exchange(outcome.number)->Add(waiting.spec, outcome, std::move(waiting.member));
+  }
+  if (is_waiting) return waiting.member.done(status, outcome.result);
+  if (!is_exchange) return;
+  Exchange(outcome.number)
+      ->Fail(absl::AbortedError(absl::StrCat("a member in ", task_,
+                                             " has left the collective operation: its step has "
+                                             "ended")));
+}
+
+void ClusterCollectives::Cancel(const void* ticket) {
+  Waiting waiting;
+  uint64_t number = 0;
+  bool is_waiting = false;
+  std::vector<std::shared_ptr<CollectiveExchange>> exchanges;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = numbers_.find(ticket);
+    is_waiting = found != numbers_.end();
+    if (is_waiting) {
+      number = found->second;
+      waiting = std::move(waiting_[number]);
+      waiting_.erase(number);
+      numbers_.erase(found);
+    } else {
+      for (const auto& [meeting, exchange] : exchanges_) exchanges.push_back(exchange);
+    }
+  }
+  for (const std::shared_ptr<CollectiveExchange>& exchange : exchanges) {
+    if (exchange->Cancel(ticket)) return;
+  }
+  if (!is_waiting) return;
+  Leave(number);
+  waiting.member.done(errors::Cancelled("the wait in ", NameOf(waiting.spec), " was cancelled"),
+                      Tensor());
+}
+
+void ClusterCollectives::Leave(uint64_t number) {
+  if (Leads()) return meetings_.Leave({task_, number}, "its step has ended");
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
+  if (!channel.ok()) return;
+  proto::LeaveCollectiveRequest request;
+  request.set_task(task_);
+  request.set_ticket(number);
+  StartRequest(channel->get(), "LeaveCollective", EncodeMessage(request), absl::InfiniteFuture(),
+               [](const Status&, PayloadReader*) {});
+}
+
+// ---- For whom members wait ----
+
+std::string ClusterCollectives::Missing(const CollectiveSpec& spec, absl::string_view device) {
+  if (Leads()) return meetings_.Missing(spec, device);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [number, waiting] : waiting_) {
+      const CollectiveSpec& own = waiting.spec;
+      if (waiting.member.device == device && own.group_key == spec.group_key &&
+          own.instance_key == spec.instance_key && own.scope == spec.scope &&
+          !waiting.missing.empty()) {
+        return waiting.missing;
+      }
+    }
+  }
+  return absl::StrCat("the other members of ", NameOf(spec), ", of which ", leader_, " knows");
+}
+
+void ClusterCollectives::Beat() {
+  if (Leads()) return AskMembers();
+  AskLeader();
+}
+
+void ClusterCollectives::AskMembers() {
+  std::set<std::string> tasks;
+  std::vector<std::string> lost;
+  const bool has_waiting = meetings_.HasWaiting();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_waiting) tasks = watched_;
+    if (!has_waiting) silence_.clear();
+    for (const std::string& task : tasks) {
+      if (++silence_[task] > kPatience) lost.push_back(task);
+    }
+  }
+  for (const std::string& task : lost) {
+    meetings_.LoseTask(task, absl::UnavailableError("it does not answer"));
+  }
+  for (const std::string& task : tasks) {
+    const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(task);
+    if (!channel.ok()) continue;
+    StartRequest(channel->get(), "PingMember", EncodeMessage(proto::WatchCollectivesRequest()),
+                 absl::Now() + absl::Seconds(10),
+                 [self = Self(), task](const Status& status, PayloadReader*) {
+                   if (!status.ok()) return;
+                   absl::MutexLock lock(&self->mutex_);
+                   self->silence_.erase(task);
+                 });
+  }
+}
+
+void ClusterCollectives::AskLeader() {
+  std::vector<std::pair<uint64_t, proto::MissingMembersRequest>> requests;
+  bool is_lost = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [number, waiting] : waiting_) {
+      auto& request = requests.emplace_back(number, proto::MissingMembersRequest()).second;
+      EncodeSpec(waiting.spec, request.mutable_operation());
+      request.set_member(waiting.member.device);
+    }
+    silence_[leader_] = requests.empty() ? 0 : silence_[leader_] + 1;
+    is_lost = silence_[leader_] > kPatience;
+  }
+  if (is_lost) return LoseLeader();
+  if (requests.empty()) return;
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
+  if (!channel.ok()) return;
+  for (const auto& [number, request] : requests) {
+    StartRequest(channel->get(), "MissingMembers", EncodeMessage(request),
+                 absl::Now() + absl::Seconds(10),
+                 [self = Self(), number = number](const Status& status, PayloadReader* response) {
+                   self->TakeMissing(number, status, response);
+                 });
+  }
+}
+
+void ClusterCollectives::LoseLeader() {
+  std::map<uint64_t, Waiting> waiting;
+  {
+    absl::MutexLock lock(&mutex_);
+    waiting.swap(waiting_);
+    numbers_.clear();
+    silence_.clear();
+  }
+  const Status lost =
+      absl::UnavailableError(absl::StrCat("the task ", leader_,
+                                          ", where members of collective operations meet, does not "
+                                          "answer"));
+  for (const auto& [number, one] : waiting) {
+    Leave(number);  // should the leader go on
+    one.member.done(lost, Tensor());
+  }
+}
+
+void ClusterCollectives::TakeMissing(uint64_t number, const Status& status,
+                                     PayloadReader* response) {
+  proto::MissingMembersResponse message;
+  if (!status.ok() || !DecodeMessage(response, &message).ok()) return;
+  absl::MutexLock lock(&mutex_);
+  silence_.erase(leader_);
+  const auto found = waiting_.find(number);
+  if (found != waiting_.end()) found->second.missing = message.text();
+}
+
+// ---- Exchanges ----
+
+std::shared_ptr<CollectiveExchange> ClusterCollectives::Exchange(uint64_t meeting) {
+  absl::MutexLock lock(&mutex_);
+  std::shared_ptr<CollectiveExchange>& exchange = exchanges_[meeting];
+  if (exchange == nullptr) {
+    exchange = std::make_shared<CollectiveExchange>(
+        meeting, task_, peers_,
+        [self = Self(), meeting](bool has_failed) { self->EndExchange(meeting, has_failed); });
+  }
+  const std::shared_ptr<CollectiveExchange> result = exchange;
+  // Some task of an old one was lost before it asked.
+  const auto oldest = exchanges_.begin();
+  if (exchanges_.size() > kKept && oldest->second->HasResult()) exchanges_.erase(oldest);
+  return result;
+}
+
+void ClusterCollectives::EndExchange(uint64_t meeting, bool has_failed) {
+  std::shared_ptr<CollectiveExchange> ended;  // destroyed without the lock
+  absl::MutexLock lock(&mutex_);
+  uint64_t gone = meeting;
+  if (has_failed) {
+    failed_.push_back(meeting);
+    if (failed_.size() <= kKept) return;
+    gone = failed_.front();
+    failed_.pop_front();
+  }
+  const auto found = exchanges_.find(gone);
+  if (found == exchanges_.end()) return;
+  ended = std::move(found->second);
+  exchanges_.erase(found);
+}
+
+void ClusterCollectives::Drop() {
+  meetings_.EndAll(errors::Cancelled("the container of the collective operations was cleared"));
+}
+
+void ClusterCollectives::Stop() {
+  std::map<uint64_t, Waiting> waiting;
+  std::map<uint64_t, std::shared_ptr<CollectiveExchange>> exchanges;
+  std::vector<Reply> watchers;
+  {
+    absl::MutexLock lock(&mutex_);
+    has_stopped_ = true;
+    waiting.swap(waiting_);
+    numbers_.clear();
+    exchanges.swap(exchanges_);
+    watchers.swap(watchers_);
+  }
+  const Status stopped = absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped"));
+  meetings_.EndAll(stopped);
+  for (const auto& [number, one] : waiting) one.member.done(stopped, Tensor());
+  for (const auto& [meeting, exchange] : exchanges) exchange->Fail(stopped);
+  for (const Reply& watcher : watchers) watcher.Give(stopped);
+}
+
+// ---- Requests of other tasks ----
+
+bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request,
+                                const Reply& reply) {
+  using Handler = void (ClusterCollectives::*)(PayloadReader*, const Reply&);
+  struct Method {
+    const char* name;
+    Handler handler;
+  };
+  static constexpr Method kMethods[] = {
+      {"JoinCollective", &ClusterCollectives::OnJoin},
+      {"CollectivePiece", &ClusterCollectives::OnPiece},
+      {"LeaveCollective", &ClusterCollectives::OnLeave},
+      {"WatchCollectives", &ClusterCollectives::OnWatch},
+      {"MissingMembers", &ClusterCollectives::OnMissing},
+      {"PingMember", &ClusterCollectives::OnPing},
+  };
+  for (const Method& one : kMethods) {
+    if (method != one.name) continue;
+    (this->*one.handler)(request, reply);
+    return true;
+  }
+  return false;
+}
+
+void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
+  proto::JoinCollectiveRequest message;
+  CollectiveArrival arrival;
+  const auto read = [&]() -> StatusOr<CollectiveSpec> {
+    MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
+    MS_ASSIGN_OR_RETURN(const CollectiveSpec spec, DecodeSpec(message.operation()));
+    if (!Leads()) {
+      return errors::Internal("the tasks of the cluster do not agree: ", leader_,
+                              " leads collective operations, not ", task_);
+    }
+    MS_ASSIGN_OR_RETURN(Tensor tensor, DecodeTensor(message.tensor(), request));
+    arrival.gives = tensor.has_value();
+    arrival.shape = tensor.shape();
+    if (arrival.gives && tensor.dtype() != spec.dtype) {
+      return errors::InvalidArgument("the tensor of a member has another type");
+    }
+    if (!message.tensor().is_shape_only()) arrival.tensor = std::move(tensor);
+    return spec;
+  };
+  const StatusOr<CollectiveSpec> spec = read();
+  if (!spec.ok()) return reply.Give(spec.status());
+  arrival.ticket = {message.task(), message.ticket()};
+  arrival.member = message.member();
+  arrival.done = AnswerBy(reply);
+  Watch(message.task());
+  meetings_.LeaveBefore({message.task(), message.oldest()}, "its step has ended");
+  meetings_.Arrive(*spec, std::move(arrival), SerialLoop);
+  WatchKnown(*spec);
+}
+
+void ClusterCollectives::OnLeave(PayloadReader* request, const Reply& reply) {
+  proto::LeaveCollectiveRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (status.ok()) meetings_.Leave({message.task(), message.ticket()}, "its step has ended");
+  reply.Give(status);
+}
+
+void ClusterCollectives::OnMissing(PayloadReader* request, const Reply& reply) {
+  proto::MissingMembersRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<CollectiveSpec> spec = DecodeSpec(message.operation());
+  if (!spec.ok()) return reply.Give(spec.status());
+  proto::MissingMembersResponse response;
+  response.set_text(meetings_.Missing(*spec, message.member()));
+  reply.Give(EncodeMessage(response));
+}
+
+void ClusterCollectives::OnPiece(PayloadReader* request, const Reply& reply) {
+  proto::CollectivePieceRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  Exchange(message.meeting())->Ask(message.of_result(), message.asker(), reply);
+}
+
+// A task that was lost before is lost to who comes now as well.
+void ClusterCollectives::WatchKnown(const CollectiveSpec& spec) {
+  for (const std::string& task : meetings_.KnownTasks(spec)) Watch(task);
+}
+
+// The task of a member: the call lasts as long as the connection.
+void ClusterCollectives::Watch(const std::string& task) {
+  if (task == task_) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_stopped_ || !watched_.insert(task).second) return;
+  }
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(task);
+  if (!channel.ok()) return;
+  StartRequest(channel->get(), "WatchCollectives", EncodeMessage(proto::WatchCollectivesRequest()),
+               absl::InfiniteFuture(), [self = Self(), task](const Status& status, PayloadReader*) {
+                 {
+                   absl::MutexLock lock(&self->mutex_);
+                   self->watched_.erase(task);
+                 }
+                 if (!status.ok()) self->meetings_.LoseTask(task, status);
+               });
+}
+
+void ClusterCollectives::OnWatch(PayloadReader*, const Reply& reply) {
+  bool has_stopped = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    has_stopped = has_stopped_;
+    if (!has_stopped) watchers_.push_back(reply);
+  }
+  if (has_stopped) {
+    reply.Give(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")));
+  }
+}
+
+}  // namespace millstream

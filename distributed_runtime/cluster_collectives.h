@@ -1,0 +1,141 @@
+// Collective operations whose members are in several tasks of a cluster.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_COLLECTIVES_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_COLLECTIVES_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/resources/collective_meetings.h"
+#include "core/resources/collectives.h"
+#include "core/resources/resource.h"
+#include "distributed_runtime/collective_exchange.h"
+#include "distributed_runtime/peers.h"
+#include "distributed_runtime/rpc.h"
+#include "framework/status.h"
+
+namespace millstream {
+
+// The members meet in one task, the leader: the chief's, or else the first of the cluster. Small
+// tensors come with their members, and the leader answers with the result. The tasks of members
+// exchange larger ones (CollectiveExchange). The leader notices when the connection to a task of a
+// member ends. Members of sessions of all masters meet, unless their sessions are isolated.
+// Thread-safe.
+class ClusterCollectives final : public Collectives {
+ public:
+  // `task` is this one.
+  ClusterCollectives(std::string task, std::shared_ptr<Peers> peers);
+
+  void Join(const CollectiveSpec& spec, CollectiveMember member, ParallelLoop loop) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Cancel(const void* ticket) override ABSL_LOCKS_EXCLUDED(mutex_);
+  // In other tasks than the leader's: what Beat found out last.
+  std::string Missing(const CollectiveSpec& spec, absl::string_view device) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Drop() override;
+
+  // Answers a request of another task. False if this is none of these requests.
+  bool Handle(absl::string_view method, PayloadReader* request, const Reply& reply);
+  // Called with each heartbeat, does not block. The leader asks the tasks of members whether they
+  // are there; other tasks ask the leader for whom their members wait. Who does not answer several
+  // times is lost.
+  void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The task stops: all who wait get UNAVAILABLE.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ protected:
+  ~ClusterCollectives() override { Stop(); }
+
+ private:
+  // A member of this task that waits for its meeting.
+  struct Waiting {
+    CollectiveSpec spec;
+    CollectiveMember member;
+    std::string missing;  // for whom it waits; empty: not known as yet
+  };
+  ResourceRef<ClusterCollectives> Self() { return ResourceRef<ClusterCollectives>::Share(this); }
+  bool Leads() const { return leader_ == task_; }
+
+  void JoinAtLeader(const CollectiveSpec& spec, uint64_t number, const std::string& device,
+                    bool gives, const Tensor& tensor);
+  // Tells the leader that a member of this task does not wait any more.
+  void Leave(uint64_t number);
+  // The meeting of a member of this task has taken place.
+  void Conclude(uint64_t number, const Status& status, const MeetingOutcome& outcome)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<CollectiveExchange> Exchange(uint64_t meeting) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndExchange(uint64_t meeting, bool has_failed) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskMembers() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AskLeader() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends what waits for the leader.
+  void LoseLeader() ABSL_LOCKS_EXCLUDED(mutex_);
+  void TakeMissing(uint64_t number, const Status& status, PayloadReader* response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Of the leader.
+  void Watch(const std::string& task) ABSL_LOCKS_EXCLUDED(mutex_);
+  void WatchKnown(const CollectiveSpec& spec) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnJoin(PayloadReader* request, const Reply& reply);
+  void OnLeave(PayloadReader* request, const Reply& reply);
+  void OnMissing(PayloadReader* request, const Reply& reply);
+  // Of all tasks.
+  void OnPing(PayloadReader*, const Reply& reply) { reply.Give(absl::OkStatus()); }
+  void OnWatch(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnPiece(PayloadReader* request, const Reply& reply);
+
+  const std::string task_;
+  const std::shared_ptr<Peers> peers_;
+  const std::string leader_;
+  CollectiveMeetings meetings_;  // of the leader
+
+  absl::Mutex mutex_;
+  bool has_stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);                 // by number
+  absl::flat_hash_map<const void*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);  // by ticket
+  // By meeting, in their order. Those that have failed are kept for a while, to answer others.
+  std::map<uint64_t, std::shared_ptr<CollectiveExchange>> exchanges_ ABSL_GUARDED_BY(mutex_);
+  std::deque<uint64_t> failed_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);
+  // Heartbeats since a task has answered; of the leader's own one, or of others.
+  std::map<std::string, int> silence_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Reply> watchers_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Those of a session whose state is isolated: its members meet each other alone.
+class IsolatedCollectives final : public Collectives {
+ public:
+  // `session` is the number of the session, which is not 0.
+  IsolatedCollectives(ResourceRef<ClusterCollectives> all, uint64_t session)
+      : all_(std::move(all)), session_(session) {}
+  void Join(const CollectiveSpec& spec, CollectiveMember member, ParallelLoop loop) override {
+    all_->Join(Scoped(spec), std::move(member), loop);
+  }
+  void Cancel(const void* ticket) override { all_->Cancel(ticket); }
+  std::string Missing(const CollectiveSpec& spec, absl::string_view device) override {
+    return all_->Missing(Scoped(spec), device);
+  }
+  void Drop() override {}
+
+ private:
+  CollectiveSpec Scoped(CollectiveSpec spec) const {
+    spec.scope = session_;
+    return spec;
+  }
+
+  const ResourceRef<ClusterCollectives> all_;
+  const uint64_t session_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_COLLECTIVES_H_

@@ -1,0 +1,331 @@
+// Collective operations over the tasks of a cluster.
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "distributed_runtime/testing/cluster_fixture.h"
+#include "framework/testing/hang_guard.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Elements that come with their member, and that tasks exchange in pieces of several sizes.
+constexpr int64_t kSizes[] = {0, 1, 5, 8193, 40000};
+
+class ClusterCollectivesTest : public ClusterTest {
+ protected:
+  void AskFor(int task, int device) {
+    build.set_device(absl::StrCat("/job:worker/task:", task, "/device:CPU:", device));
+  }
+  Output Collective(const std::string& op, int task, int device, const std::vector<Output>& inputs,
+                    GraphBuilder::Attrs attrs) {
+    AskFor(task, device);
+    const Output output = Op(op, inputs, attrs);
+    build.set_device("");
+    return output;
+  }
+  Output Reduce(int task, int device, const Output& input, int64_t group_size,
+                const std::string& final = "Id") {
+    return Collective("CollectiveReduce", task, device, {input},
+                      {{"group_size", group_size},
+                       {"group_key", int64_t{1}},
+                       {"instance_key", int64_t{0}},
+                       {"merge_op", std::string("Add")},
+                       {"final_op", final},
+                       {"subdiv_offsets", std::vector<int64_t>{0}}});
+  }
+  // A constant of `size` elements, each of them another, on a device.
+  Output Numbers(int task, int device, int64_t size, float first) {
+    AskFor(task, device);
+    const Output output = Constant(Tensor::Vector<float>(Values(size, first)));
+    build.set_device("");
+    return output;
+  }
+  static std::vector<float> Values(int64_t size, float first) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < size; ++i) values.push_back(first + static_cast<float>(i % 1000));
+    return values;
+  }
+  static proto::ConfigProto TwoDevices() {
+    proto::ConfigProto config;
+    (*config.mutable_device_count())["CPU"] = 2;
+    return config;
+  }
+  static std::string Device(int task) {
+    return absl::StrCat("/job:worker/replica:0/task:", task, "/device:CPU:0");
+  }
+  // Of Reduce, to ask who is missing.
+  static CollectiveSpec Spec(int64_t group_size) {
+    CollectiveSpec spec;
+    spec.dtype = DataType::kFloat;
+    spec.group_size = group_size;
+    spec.group_key = 1;
+    return spec;
+  }
+  // Whether the leader knows that the device of a task waits.
+  static bool HasArrived(const ResourceRef<ClusterCollectives>& leader, int64_t group_size,
+                         int task) {
+    const std::string all = leader->Missing(Spec(group_size), "nobody");
+    const std::string there = leader->Missing(Spec(group_size), Device(task));
+    return absl::StrContains(there, "besides ") ? absl::StrContains(all, Device(task))
+                                                : !absl::StrContains(all, Device(task));
+  }
+  // As Run, in a session of that task alone.
+  StatusOr<std::vector<Tensor>> RunOn(int task, const Output& fetch, int64_t timeout_ms = 0) {
+    proto::ConfigProto config;
+    config.add_device_filters(absl::StrCat("/job:worker/task:", task));
+    const std::unique_ptr<Session> own = Open(task, config);
+    StepSignature signature;
+    signature.fetches = {fetch};
+    std::vector<Tensor> fetched(1);
+    RunOptions options;
+    options.timeout_ms = timeout_ms == 0 ? kHangGuardMillis : timeout_ms;
+    MS_RETURN_IF_ERROR(own->Run(signature, {}, absl::MakeSpan(fetched), options));
+    return fetched;
+  }
+};
+
+TEST_F(ClusterCollectivesTest, MembersOfOneStepGetTheSum) {
+  session = Open(0, TwoDevices());
+  for (const int64_t size : kSizes) {
+    // Of task 0 one device, of task 1 two.
+    const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, size, 1), 3),
+                                      Reduce(1, 0, Numbers(1, 0, size, 2), 3),
+                                      Reduce(1, 1, Numbers(1, 1, size, 3), 3)};
+    std::vector<float> expected = Values(size, 2);
+    for (float& value : expected) value *= 3;
+    for (int step = 0; step < 3; ++step) {
+      const auto got = Run(sums);
+      ASSERT_TRUE(got.ok()) << got.status();
+      for (const Tensor& sum : *got) EXPECT_EQ(Elements<float>(sum), expected) << size;
+    }
+  }
+}
+
+TEST_F(ClusterCollectivesTest, AMeanHasTheSameBitsInEachMemberAndStep) {
+  session = Open(1);
+  for (const int64_t size : {3, 20001}) {
+    const std::vector<Output> means = {Reduce(0, 0, Numbers(0, 0, size, 0.1f), 2, "Div"),
+                                       Reduce(1, 0, Numbers(1, 0, size, 0.7f), 2, "Div")};
+    std::vector<float> expected = Values(size, 0.1f);
+    const std::vector<float> other = Values(size, 0.7f);
+    for (int64_t i = 0; i < size; ++i) expected[i] = (expected[i] + other[i]) / 2;
+    for (int step = 0; step < 10; ++step) {
+      const auto got = Run(means);
+      ASSERT_TRUE(got.ok()) << got.status();
+      for (const Tensor& mean : *got) EXPECT_EQ(Elements<float>(mean), expected);
+    }
+  }
+}
+
+TEST_F(ClusterCollectivesTest, GathersAndBroadcasts) {
+  session = Open(0, TwoDevices());
+  for (const int64_t size : {2, 20001}) {
+    std::vector<Output> fetches;
+    const GraphBuilder::Attrs gather = {{"group_size", int64_t{3}},
+                                        {"group_key", int64_t{1}},
+                                        {"instance_key", int64_t{1}},
+                                        {"shape", PartialShape()}};
+    const GraphBuilder::Attrs broadcast = {{"T", DataType::kFloat},
+                                           {"group_size", int64_t{3}},
+                                           {"group_key", int64_t{1}},
+                                           {"instance_key", int64_t{2}},
+                                           {"shape", PartialShape({size})}};
+    const std::vector<std::pair<int, int>> devices = {{0, 0}, {1, 0}, {1, 1}};
+    for (const auto& [task, device] : devices) {
+      const auto first = static_cast<float>(task * 2 + device);
+      fetches.push_back(Collective("CollectiveGather", task, device,
+                                   {Numbers(task, device, size, first)}, gather));
+    }
+    fetches.push_back(Collective("CollectiveBcastSend", 1, 0, {Numbers(1, 0, size, 7)}, broadcast));
+    fetches.push_back(Collective("CollectiveBcastRecv", 0, 0, {}, broadcast));
+    fetches.push_back(Collective("CollectiveBcastRecv", 1, 1, {}, broadcast));
+    std::vector<float> rows;
+    for (const float first : {0.0f, 2.0f, 3.0f}) {
+      const std::vector<float> values = Values(size, first);
+      rows.insert(rows.end(), values.begin(), values.end());
+    }
+    const auto got = Run(fetches);
+    ASSERT_TRUE(got.ok()) << got.status();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Elements<float>((*got)[i]), rows);
+    for (int i = 3; i < 6; ++i) EXPECT_EQ(Elements<float>((*got)[i]), Values(size, 7));
+  }
+}
+
+TEST_F(ClusterCollectivesTest, MembersOfSeveralSessionsMeet) {
+  for (const int64_t size : {4, 20001}) {
+    const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, size, 1), 2),
+                                      Reduce(1, 0, Numbers(1, 0, size, 2), 2)};
+    std::vector<float> expected = Values(size, 1);
+    const std::vector<float> other = Values(size, 2);
+    for (int64_t i = 0; i < size; ++i) expected[i] += other[i];
+    std::vector<std::thread> threads;
+    for (int task = 0; task < kTasks; ++task) {
+      threads.emplace_back([&, task] {
+        const auto got = RunOn(task, sums[task]);
+        ASSERT_TRUE(got.ok()) << got.status();
+        EXPECT_EQ(Elements<float>((*got)[0]), expected);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST_F(ClusterCollectivesTest, IsolatedSessionsDoNotMeet) {
+  const Output there = Reduce(0, 0, Numbers(0, 0, 1, 1), 2);
+  const Output missing = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  proto::ConfigProto config;
+  config.set_isolate_session_state(true);
+  session = Open(0, config);
+  std::thread other([&] {
+    EXPECT_EQ(RunOn(1, missing, 50).status().code(), absl::StatusCode::kDeadlineExceeded);
+  });
+  RunOptions options;
+  options.timeout_ms = 50;
+  EXPECT_EQ(Run({there}, {}, {}, options).status().code(), absl::StatusCode::kDeadlineExceeded);
+  other.join();
+  EXPECT_TRUE(Run({there, missing}).ok());
+}
+
+TEST_F(ClusterCollectivesTest, TheLeaderNamesWhoIsMissing) {
+  const Output there = Reduce(0, 0, Numbers(0, 0, 1, 1), 2);
+  const Output missing = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  session = Open(0);
+  ASSERT_TRUE(Run({there, missing}).ok());
+  RunOptions options;
+  options.timeout_ms = 50;
+  ExpectError(Run({there}, {}, {}, options).status(), absl::StatusCode::kDeadlineExceeded,
+              {"waits for 1 of 2 members of collective group 1, instance 0: "
+               "/job:worker/replica:0/task:1/device:CPU:0"});
+}
+
+TEST_F(ClusterCollectivesTest, AnotherTaskNamesWhoIsMissingAfterAHeartbeat) {
+  const Output there = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  const Output missing = Reduce(0, 0, Numbers(0, 0, 1, 1), 2);
+  session = Open(1);
+  ASSERT_TRUE(Run({there, missing}).ok());
+  const ResourceRef<ClusterCollectives>& own = servers_[1]->worker()->collectives();
+  std::thread waiting([&] {
+    RunOptions options;
+    options.timeout_ms = kHangGuardMillis;
+    EXPECT_TRUE(Run({there}, {}, {}, options).ok());
+  });
+  EXPECT_TRUE(Eventually([&] {
+    servers_[1]->worker()->Beat();
+    return own->Missing(Spec(2), Device(1)) ==
+           "1 of 2 members of collective group 1, instance 0: "
+           "/job:worker/replica:0/task:0/device:CPU:0";
+  }));
+  EXPECT_TRUE(RunOn(0, missing).ok());
+  waiting.join();
+}
+
+TEST_F(ClusterCollectivesTest, AStepThatEndsIsNamedToThoseWhoWaitForIt) {
+  for (const int leaver : {0, 1}) {
+    // The other has a member that has to wait for one more.
+    const Output there = Reduce(1 - leaver, 0, Numbers(1 - leaver, 0, 1, 1), 3);
+    const Output leaves = Reduce(leaver, 0, Numbers(leaver, 0, 1, 1), 3);
+    std::thread other([&] {
+      const auto& leader = servers_[0]->worker()->collectives();
+      EXPECT_TRUE(Eventually([&] { return HasArrived(leader, 3, 1 - leaver); }));
+      EXPECT_EQ(RunOn(leaver, leaves, 50).status().code(), absl::StatusCode::kDeadlineExceeded);
+    });
+    const Status status = RunOn(1 - leaver, there).status();
+    other.join();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr(absl::StrCat(Device(leaver), " has left collective group 1, instance 0")));
+  }
+}
+
+TEST_F(ClusterCollectivesTest, ALostTaskIsNamedToThoseWhoWaitForIt) {
+  const Output there = Reduce(0, 0, Numbers(0, 0, 1, 1), 2);
+  const Output lost = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  session = Open(0);
+  ASSERT_TRUE(Run({there, lost}).ok());
+  session.reset();
+  const std::unique_ptr<Session> own = Open(0);
+  const Node* const pause = build.NodeOf("TestPause", {});
+  PausePoint::Close();
+  std::thread killer([&] {
+    PausePoint::AwaitStep();
+    PausePoint::Open();
+    servers_[1].reset();
+  });
+  StepSignature signature;
+  signature.fetches = {there};
+  signature.targets = {pause};
+  std::vector<Tensor> fetched(1);
+  RunOptions options;
+  options.timeout_ms = kHangGuardMillis;
+  const Status status = own->Run(signature, {}, absl::MakeSpan(fetched), options);
+  killer.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/job:worker/replica:0/task:1"));
+}
+
+// As SIGSTOP: a task does not answer, and nobody is told.
+TEST_F(ClusterCollectivesTest, ATaskThatDoesNotAnswerIsLost) {
+  for (const int silent : {1, 0}) {
+    const int waiting = 1 - silent;
+    const Output there = Reduce(waiting, 0, Numbers(waiting, 0, 1, 1), 2);
+    const Output missing = Reduce(silent, 0, Numbers(silent, 0, 1, 1), 2);
+    session = Open(waiting);
+    ASSERT_TRUE(Run({there, missing}).ok());
+    session.reset();
+    const auto& leader = servers_[0]->worker()->collectives();
+    std::thread other([&] {
+      EXPECT_TRUE(Eventually([&] { return HasArrived(leader, 2, waiting); }));
+      transports_[waiting]->Set(Fault::kLost);
+      for (int i = 0; i < 5; ++i) servers_[waiting]->worker()->Beat();
+    });
+    const Status status = RunOn(waiting, there).status();
+    other.join();
+    transports_[waiting]->Set(Fault::kNone);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("/job:worker/replica:0/task:", silent)));
+  }
+}
+
+TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
+  // The third member never comes, so the two of task 1 wait.
+  session = Open(0, TwoDevices());
+  const std::vector<Output> sums = {Reduce(1, 0, Numbers(1, 0, 20001, 1), 3),
+                                    Reduce(1, 1, Numbers(1, 1, 20001, 1), 3)};
+  RunOptions options;
+  options.timeout_ms = 50;
+  EXPECT_EQ(Run(sums, {}, {}, options).status().code(), absl::StatusCode::kDeadlineExceeded);
+  const std::vector<Output> all = {Reduce(0, 0, Numbers(0, 0, 20001, 1), 3), sums[0], sums[1]};
+  EXPECT_TRUE(Run(all).ok());
+}
+
+TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
+  const ResourceRef<ClusterCollectives>& collectives = servers_[0]->worker()->collectives();
+  for (const char* method :
+       {"JoinCollective", "LeaveCollective", "CollectivePiece", "MissingMembers"}) {
+    Payload garbage;
+    garbage.Append(std::string("\xff\xff\x00\x00 none", 9));
+    PayloadReader reader(std::move(garbage));
+    int answers = 0;
+    const Reply reply([&](const Status&, Payload response) {
+      ++answers;
+      EXPECT_GT(response.size(), 0);
+    });
+    EXPECT_TRUE(collectives->Handle(method, &reader, reply)) << method;
+    EXPECT_EQ(answers, 1) << method;
+  }
+  PayloadReader nothing((Payload()));
+  EXPECT_FALSE(collectives->Handle("Sing", &nothing, Reply([](const Status&, Payload) {})));
+}
+
+}  // namespace
+}  // namespace millstream

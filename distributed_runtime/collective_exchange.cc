@@ -1,0 +1,384 @@
+#include "distributed_runtime/collective_exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/tensor_coding.h"
+#include "distributed_runtime/thread_cache.h"
+#include "millstream/distributed_runtime/protos/step_messages.pb.h"
+
+namespace millstream {
+namespace {
+
+using Kind = CollectiveSpec::Kind;
+
+void GivePiece(const Reply& reply, const StatusOr<Tensor>& piece) {
+  proto::CollectivePieceResponse response;
+  TensorWriter writer;
+  Status status = piece.status();
+  if (status.ok()) status = writer.Add(*piece, response.mutable_tensor());
+  if (!status.ok()) return reply.Give(status);
+  reply.Give(writer.Finish(response));
+}
+
+}  // namespace
+
+CollectiveExchange::CollectiveExchange(uint64_t meeting, std::string task,
+                                       std::shared_ptr<Peers> peers, OnEnd on_end)
+    : meeting_(meeting),
+      task_(std::move(task)),
+      peers_(std::move(peers)),
+      on_end_(std::move(on_end)) {}
+
+// ---- Members ----
+
+void CollectiveExchange::Add(const CollectiveSpec& spec, const MeetingOutcome& outcome,
+                             CollectiveMember member) {
+  if (absl::c_none_of(outcome.members,
+                      [&](const std::string& one) { return TaskOfMember(one) == task_; })) {
+    return member.done(errors::Internal("a meeting has no member in ", task_), Tensor());
+  }
+  Status failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    failed = failed_;
+    if (failed.ok()) {
+      if (tasks_.empty()) {
+        spec_ = spec;
+        Plan(outcome);
+      }
+      members_.push_back(std::move(member));
+      if (members_.size() < num_members_) return;
+    }
+  }
+  if (!failed.ok()) return member.done(failed, Tensor());
+  ThreadCache::Global()->Run([self = shared_from_this()] { self->Begin(); });
+}
+
+bool CollectiveExchange::HasResult() const {
+  absl::MutexLock lock(&mutex_);
+  return has_result_;
+}
+
+int CollectiveExchange::TaskIndex(absl::string_view task) const {
+  return static_cast<int>(std::distance(tasks_.begin(), absl::c_find(tasks_, task)));
+}
+
+void CollectiveExchange::Plan(const MeetingOutcome& outcome) {
+  for (const std::string& member : outcome.members) {
+    const absl::string_view task = TaskOfMember(member);
+    if (tasks_.empty() || tasks_.back() != task) {
+      tasks_.emplace_back(task);
+      members_of_.push_back(0);
+    }
+    ++members_of_.back();
+  }
+  own_ = TaskIndex(task_);
+  source_ = TaskIndex(TaskOfMember(outcome.members[outcome.source]));
+  num_members_ = members_of_[own_];
+  const int others = static_cast<int>(tasks_.size()) - 1;
+  switch (spec_.kind) {
+    case Kind::kReduce:
+      missing_pieces_ = missing_results_ = others;
+      unasked_ = 2 * others;
+      break;
+    case Kind::kGather: missing_results_ = unasked_ = others; break;
+    case Kind::kBroadcast:
+      missing_results_ = own_ == source_ ? 0 : 1;
+      unasked_ = NumChildren();
+      break;
+  }
+  pieces_.resize(tasks_.size());
+}
+
+// The number of a task in the tree: that of the source is 0.
+int CollectiveExchange::Parent() const {
+  const int count = static_cast<int>(tasks_.size());
+  const int place = (own_ - source_ + count) % count;
+  return ((place - 1) / 2 + source_) % count;
+}
+
+int CollectiveExchange::NumChildren() const {
+  const int count = static_cast<int>(tasks_.size());
+  const int place = (own_ - source_ + count) % count;
+  return std::clamp(count - (2 * place + 1), 0, 2);
+}
+
+bool CollectiveExchange::Cancel(const void* ticket) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (absl::c_none_of(members_, [&](const auto& one) { return one.ticket == ticket; })) {
+      return false;
+    }
+  }
+  Fail(absl::AbortedError(absl::StrCat("a member in ", task_,
+                                       " has left the collective operation: its step has ended")));
+  return true;
+}
+
+void CollectiveExchange::Fail(const Status& error) {
+  std::vector<CollectiveMember> members;
+  std::vector<Question> questions;
+  std::vector<std::shared_ptr<Channel::Call>> calls;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failed_.ok() || has_result_) return;
+    failed_ = error;
+    members.swap(members_);
+    questions.swap(questions_);
+    calls.swap(calls_);
+    has_ended_ = true;
+  }
+  for (const std::shared_ptr<Channel::Call>& call : calls) call->Cancel();
+  for (const CollectiveMember& member : members) member.done(error, Tensor());
+  for (const Question& question : questions) question.reply.Give(error);
+  on_end_(true);
+}
+
+// ---- What this task gives ----
+
+void CollectiveExchange::Begin() {
+  const Status merged = MergeOwn();
+  if (!merged.ok()) return Fail(merged);
+  Advance();
+  AskOthers();
+}
+
+Status CollectiveExchange::MergeOwn() {
+  CollectiveSpec spec;
+  std::vector<Tensor> tensors;
+  bool is_alone = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failed_.ok()) return failed_;
+    spec = spec_;
+    is_alone = tasks_.size() == 1;
+    absl::c_sort(members_, [](const CollectiveMember& a, const CollectiveMember& b) {
+      return MemberBefore(a.device, b.device);
+    });
+    for (CollectiveMember& member : members_) {
+      if (member.gives) tensors.push_back(std::move(member.tensor));
+    }
+  }
+  Tensor given;
+  Tensor result;
+  if (spec.kind == Kind::kReduce) {
+    const int64_t divisor = is_alone && spec.divides ? spec.group_size : 1;
+    MS_ASSIGN_OR_RETURN(given, MergeTensors(spec.merge, tensors, divisor, SerialLoop));
+  } else if (spec.kind == Kind::kGather) {
+    MS_ASSIGN_OR_RETURN(given, JoinRows(tensors));
+  } else if (!tensors.empty()) {
+    given = tensors[0];
+  }
+  if (is_alone || spec.kind == Kind::kBroadcast) {
+    result = given;
+  } else {
+    Shape shape = tensors[0].shape();
+    if (spec.kind == Kind::kGather) shape.set_dim(0, shape.dim(0) * spec.group_size);
+    MS_ASSIGN_OR_RETURN(result, Tensor::Create(spec.dtype, shape));
+  }
+  absl::MutexLock lock(&mutex_);
+  given_ = given;
+  result_ = result;
+  SetRanges();
+  has_own_piece_ = given.has_value() && (is_alone || spec.kind != Kind::kReduce);
+  if (spec.kind == Kind::kGather && !is_alone) {
+    const Tensor own = ElementsOf(result_, ranges_[own_].begin, ranges_[own_].end);
+    if (own.bytes() > 0) std::memcpy(own.raw(), given.raw(), own.bytes());
+  }
+  return absl::OkStatus();
+}
+
+// The piece of a task is as large as those of others, or as its members' rows.
+void CollectiveExchange::SetRanges() {
+  const int64_t elements = result_.has_value() ? result_.num_elements() : 0;
+  const auto count = static_cast<int64_t>(tasks_.size());
+  int64_t begin = 0;
+  for (int64_t task = 0; task < count; ++task) {
+    int64_t end = elements * (task + 1) / count;
+    if (spec_.kind == Kind::kGather) {
+      end = begin + elements / spec_.group_size * members_of_[task];
+    }
+    ranges_.push_back({begin, end});
+    begin = end;
+  }
+}
+
+// ---- What other tasks give ----
+
+void CollectiveExchange::AskOthers() {
+  std::vector<std::pair<int, bool>> wanted;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (spec_.kind == Kind::kBroadcast) {
+      if (own_ != source_) wanted.emplace_back(Parent(), true);
+    } else {
+      // The next task first, so that not all ask the same one at the same time.
+      const int count = static_cast<int>(tasks_.size());
+      for (int i = 1; i < count; ++i) {
+        const int task = (own_ + i) % count;
+        if (spec_.kind == Kind::kReduce) wanted.emplace_back(task, false);
+      }
+      for (int i = 1; i < count; ++i) wanted.emplace_back((own_ + i) % count, true);
+    }
+  }
+  for (const auto& [task, of_result] : wanted) AskOne(task, of_result);
+}
+
+void CollectiveExchange::AskOne(int task, bool of_result) {
+  proto::CollectivePieceRequest request;
+  std::string name;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failed_.ok()) return;
+    name = tasks_[task];
+    request.set_asker(own_);
+  }
+  request.set_meeting(meeting_);
+  request.set_of_result(of_result);
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(name);
+  if (!channel.ok()) return Fail(channel.status());
+  // Who takes a piece may copy much, and must not hold up the transport.
+  const auto take = [self = shared_from_this(), task, of_result](const Status& status,
+                                                                 PayloadReader* response) {
+    auto kept = std::make_shared<PayloadReader>(std::move(*response));
+    ThreadCache::Global()->Run(
+        [self, task, of_result, status, kept] { self->Take(task, of_result, status, kept.get()); });
+  };
+  std::shared_ptr<Channel::Call> call = StartRequest(
+      channel->get(), "CollectivePiece", EncodeMessage(request), absl::InfiniteFuture(), take);
+  absl::MutexLock lock(&mutex_);
+  if (failed_.ok()) calls_.push_back(std::move(call));
+}
+
+void CollectiveExchange::Take(int task, bool of_result, const Status& status,
+                              PayloadReader* response) {
+  std::string name;
+  {
+    absl::MutexLock lock(&mutex_);
+    name = tasks_[task];
+  }
+  const auto read = [&]() -> Status {
+    MS_RETURN_IF_ERROR(status);
+    proto::CollectivePieceResponse message;
+    MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
+    MS_ASSIGN_OR_RETURN(const Tensor piece, DecodeTensor(message.tensor(), response));
+    return Keep(task, of_result, piece);
+  };
+  const Status taken = read();
+  if (!taken.ok()) return Fail(WithTask(taken, name));
+  Advance();
+}
+
+Status CollectiveExchange::Keep(int task, bool of_result, const Tensor& piece) {
+  Tensor to;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failed_.ok()) return failed_;
+    if (spec_.kind == Kind::kBroadcast) {
+      if (piece.dtype() != spec_.dtype) return errors::Internal("a broadcast has another type");
+      result_ = piece;
+      --missing_results_;
+      has_own_piece_ = true;
+      return absl::OkStatus();
+    }
+    const Range& range = ranges_[of_result ? task : own_];
+    if (piece.dtype() != spec_.dtype || piece.num_elements() != range.end - range.begin) {
+      return errors::Internal("a piece of a tensor is ", piece.DebugString(0), ", expected ",
+                              range.end - range.begin, " elements of ", DataTypeName(spec_.dtype));
+    }
+    if (!of_result) {
+      pieces_[task] = piece;
+      if (--missing_pieces_ > 0) return absl::OkStatus();
+    } else {
+      to = ElementsOf(result_, range.begin, range.end);
+    }
+  }
+  if (!of_result) return MergePieces();
+  if (to.bytes() > 0) std::memcpy(to.raw(), piece.raw(), to.bytes());
+  absl::MutexLock lock(&mutex_);
+  --missing_results_;
+  return absl::OkStatus();
+}
+
+Status CollectiveExchange::MergePieces() {
+  std::vector<Tensor> pieces;
+  Tensor to;
+  CollectiveSpec spec;
+  {
+    absl::MutexLock lock(&mutex_);
+    const Range& range = ranges_[own_];
+    pieces.swap(pieces_);
+    pieces[own_] = ElementsOf(given_, range.begin, range.end);
+    to = ElementsOf(result_, range.begin, range.end);
+    spec = spec_;
+  }
+  const int64_t divisor = spec.divides ? spec.group_size : 1;
+  MS_ASSIGN_OR_RETURN(const Tensor merged, MergeTensors(spec.merge, pieces, divisor, SerialLoop));
+  if (to.bytes() > 0) std::memcpy(to.raw(), merged.raw(), to.bytes());
+  absl::MutexLock lock(&mutex_);
+  has_own_piece_ = true;
+  return absl::OkStatus();
+}
+
+// ---- Answers ----
+
+void CollectiveExchange::Ask(bool of_result, int asker, const Reply& reply) {
+  Status failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    failed = failed_;
+    if (failed.ok()) questions_.push_back({of_result, asker, reply});
+  }
+  if (!failed.ok()) return reply.Give(failed);
+  Advance();
+}
+
+bool CollectiveExchange::CanAnswer(const Question& question) const {
+  return question.of_result ? has_own_piece_ : given_.has_value() && !ranges_.empty();
+}
+
+StatusOr<Tensor> CollectiveExchange::PieceFor(const Question& question) const {
+  if (spec_.kind == Kind::kBroadcast) return result_;
+  const int task = question.of_result ? own_ : question.asker;
+  if (task < 0 || task >= static_cast<int>(ranges_.size())) {
+    return errors::InvalidArgument("a collective operation has no task ", task);
+  }
+  const Range& range = ranges_[task];
+  return ElementsOf(question.of_result ? result_ : given_, range.begin, range.end);
+}
+
+void CollectiveExchange::Advance() {
+  std::vector<std::pair<Reply, StatusOr<Tensor>>> answers;
+  std::vector<CollectiveMember> members;
+  Tensor result;
+  bool ends = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!failed_.ok()) return;
+    for (auto at = questions_.begin(); at != questions_.end();) {
+      if (!CanAnswer(*at)) {
+        ++at;
+        continue;
+      }
+      answers.emplace_back(at->reply, PieceFor(*at));
+      at = questions_.erase(at);
+      --unasked_;
+    }
+    if (has_own_piece_ && missing_results_ == 0 && !has_result_) {
+      has_result_ = true;
+      members.swap(members_);
+      calls_.clear();
+      result = result_;
+    }
+    ends = has_result_ && unasked_ <= 0 && !std::exchange(has_ended_, true);
+  }
+  for (const auto& [reply, piece] : answers) GivePiece(reply, piece);
+  for (const CollectiveMember& member : members) member.done(absl::OkStatus(), result);
+  if (ends) on_end_(false);
+}
+
+}  // namespace millstream
