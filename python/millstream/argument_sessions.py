@@ -6,7 +6,7 @@ import tempfile
 from typing import Any
 
 import millstream as tf
-from millstream.argument_tables import Calls
+from millstream.argument_tables import Calls, X
 
 
 def _counted(**arguments: Any) -> dict[str, Any]:
@@ -55,6 +55,31 @@ def calls_of_sessions() -> Calls:
         tf.cluster.status: lambda: {
             "target": tf.train.Server.create_local_server().target,
         },
+        tf.cluster.all_reduce: lambda: {
+            "t": X, "group_size": 1, "group_key": 1, "instance_key": 1, "merge_op": "Add",
+            "final_op": "Id", "subdiv_offsets": [0], "communication_hint": "auto",
+        },
+        tf.cluster.all_gather: lambda: {
+            "t": X, "group_size": 1, "group_key": 1, "instance_key": 1,
+            "communication_hint": "auto",
+        },
+        tf.cluster.broadcast_send: lambda: {
+            "t": X, "shape": tf.constant(X).shape, "dtype": tf.float32, "group_size": 2,
+            "group_key": 1, "instance_key": 1, "communication_hint": "auto",
+        },
+        tf.cluster.broadcast_recv: lambda: {
+            "shape": [2], "dtype": tf.float32, "group_size": 2, "group_key": 1, "instance_key": 1,
+            "communication_hint": "auto",
+        },
+        tf.cluster.all_reduce_gradients: lambda: {
+            "grads_and_vars": [(tf.constant(X), None)], "group_size": 2, "group_key": 1,
+            "device": "/cpu:0", "mean": True,
+        },
+        tf.cluster.broadcast_variables: lambda: {
+            "variables": [tf.Variable(1.0)], "is_source": True, "group_size": 2, "group_key": 1,
+            "device": "/cpu:0",
+        },
+        tf.cluster.Mirrored: lambda: {"devices": ["/cpu:0"]},
         tf.train.ClusterSpec: lambda: {"cluster": {"ps": ["localhost:1"]}},
         tf.train.Server: lambda: {
             "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",

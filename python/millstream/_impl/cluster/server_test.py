@@ -76,6 +76,62 @@ def test_a_loop_runs_over_two_tasks() -> None:
             assert sess.run(total) == 45.0
 
 
+# Calls a function of x in task 1: twice x.
+_REMOTE_CALL = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node {
+  name: "target"
+  op: "Const"
+  attr { key: "dtype" value { type: DT_STRING } }
+  attr {
+    key: "value"
+    value {
+      tensor { dtype: DT_STRING tensor_shape { } string_val: "/job:worker/task:1/device:CPU:0" }
+    }
+  }
+}
+node {
+  name: "y"
+  op: "RemoteCall"
+  input: "target"
+  input: "x"
+  attr { key: "Tin" value { list { type: DT_FLOAT } } }
+  attr { key: "Tout" value { list { type: DT_FLOAT } } }
+  attr { key: "f" value { func { name: "twice" } } }
+}
+library {
+  function {
+    signature {
+      name: "twice"
+      input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "z" type: DT_FLOAT }
+    }
+    node_def {
+      name: "sum"
+      op: "AddV2"
+      input: "x"
+      input: "x"
+      attr { key: "T" value { type: DT_FLOAT } }
+    }
+    ret { key: "z" value: "sum:z:0" }
+  }
+}
+"""
+
+
+def test_a_remote_call_runs_in_the_task_that_it_names() -> None:
+    servers = _servers(2)
+    with tf.Graph().as_default():
+        definition = tf.protos.text_format.Parse(_REMOTE_CALL, tf.GraphDef())
+        x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="in")
+        with tf.Session(servers[0].target) as sess:
+            assert sess.run(y, {x: 4.0}) == 8.0
+        alone = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+        refused = pytest.raises(tf.errors.InvalidArgumentError, match="task:1")
+        with tf.Session(servers[0].target, config=alone) as sess, refused:
+            sess.run(y, {x: 4.0})
+
+
 def test_the_time_limit_and_closing_end_a_step() -> None:
     server = _servers(1)[0]
     with tf.Graph().as_default():

@@ -1,0 +1,45 @@
+#include "framework/ops/shape_tester.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::HasSubstr;
+
+ShapeTester Member(const char* op) {
+  return ShapeTester(op)
+      .Attr("T", DataType::kFloat)
+      .Attr("group_size", int64_t{3})
+      .Attr("group_key", int64_t{1})
+      .Attr("instance_key", int64_t{1});
+}
+
+TEST(CollectiveGatherTest, HasTheRowsOfAllMembers) {
+  EXPECT_EQ(Member("CollectiveGather").Input("[2,5]").Shapes(), "[6,5]");
+  EXPECT_EQ(Member("CollectiveGather").Input("[?,5]").Shapes(), "[?,5]");
+  EXPECT_EQ(Member("CollectiveGather").Input("?").Shapes(), "?");
+}
+
+TEST(CollectiveGatherTest, RefusesScalarsAndEmptyGroups) {
+  EXPECT_THAT(Member("CollectiveGather").Input("[]").Shapes(),
+              HasSubstr("'input' of CollectiveGather"));
+  EXPECT_THAT(Member("CollectiveGather").Attr("group_size", int64_t{0}).Input("[2]").Shapes(),
+              HasSubstr("attribute 'group_size' must be positive, got 0"));
+}
+
+TEST(CollectiveReduceTest, HasTheShapeOfTheInput) {
+  EXPECT_EQ(Member("CollectiveReduce").Input("[2,?]").Shapes(), "[2,?]");
+}
+
+TEST(CollectiveBcastTest, HasTheShapeOfTheAttribute) {
+  EXPECT_EQ(Member("CollectiveBcastRecv").Attr("shape", PartialShape({2, 3})).Shapes(), "[2,3]");
+  EXPECT_EQ(
+      Member("CollectiveBcastSend").Attr("shape", PartialShape({2, 3})).Input("[2,?]").Shapes(),
+      "[2,3]");
+  EXPECT_THAT(Member("CollectiveBcastSend").Attr("shape", PartialShape({4})).Input("[2]").Shapes(),
+              HasSubstr("[4]"));
+}
+
+}  // namespace
+}  // namespace millstream
