@@ -75,6 +75,9 @@ def cluster_parser(description: str | None, seed: str, steps: int) -> argparse.A
     parser.add_argument("--ps", type=int, default=2, help="parameter servers of the own cluster")
     parser.add_argument("--workers", type=int, default=3, help="workers of the own cluster")
     parser.add_argument("--kill", default="", metavar="TASK", help="kill it once, as worker:1")
+    parser.add_argument(
+        "--short-transfers", action="store_true", help="floats go between tasks as 16 bits"
+    )
     parser.add_argument("--logdir", type=user_path, help="of checkpoints; by default a new folder")
     return parser
 
@@ -128,6 +131,7 @@ def _launch(module: str, args: argparse.Namespace, options: tuple[str, ...]) -> 
 
     command = [sys.executable, "-m", module, f"--steps={args.steps}", f"--seed={args.seed}"]
     command += [f"--logdir={args.logdir.absolute()}", *options]
+    command += ["--short-transfers"] if args.short_transfers else []
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     cluster = tf.cluster.LocalCluster(
         command, ps=args.ps, workers=args.workers, restarts=1 if args.kill else 0, write=write
@@ -163,12 +167,14 @@ def train(
     hooks: list[tf.train.SessionRunHook] = [tf.train.StopAtStepHook(last_step=args.steps)]
     if task.is_chief:
         hooks.append(AtTheEnd(report))
+    transfers = tf.GraphOptions(enable_bfloat16_sendrecv=args.short_transfers)
     with tf.train.MonitoredTrainingSession(
         task.target,
         task.is_chief,
         checkpoint_dir=str(args.logdir),
         save_checkpoint_steps=max(args.steps // 10, 1),
         hooks=hooks,
+        config=tf.ConfigProto(graph_options=transfers),
     ) as session:
         every = max(args.steps // LINES, 1)
         number = 0

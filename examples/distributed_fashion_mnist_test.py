@@ -18,10 +18,11 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     return lines
 
 
+@pytest.mark.parametrize("options", [[], ["--short-transfers"]])
 def test_servers_and_workers_learn_together(
-    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, options: list[str]
 ) -> None:
-    lines = _run(capsys, "--short", f"--logdir={tmp_path}")
+    lines = _run(capsys, "--short", f"--logdir={tmp_path}", *options)
     steps = [line for line in lines if "| step " in line]
     assert {line.partition("|")[0].strip() for line in steps} <= {f"worker:{i}" for i in range(3)}
     assert len(steps) > 1
