@@ -150,6 +150,19 @@ TEST_F(ClusterFaultsTest, AStepDoesNotWaitForATaskThatWasStartedAgain) {
   ExpectError(status, absl::StatusCode::kAborted, {"/job:worker/replica:0/task:1"});
 }
 
+TEST_F(ClusterFaultsTest, ATaskThatMayNotKnowTheGraphAbortsTheSessionsStepsThere) {
+  session = Open(0);
+  transports_[0]->Set(Fault::kRefused);
+  ExpectError(Error(On(1, "Neg", {Constant(1.0f)})), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:1"});
+  transports_[0]->Set(Fault::kNone);
+  const Output y = On(1, "Square", {Constant(3.0f)});
+  ExpectError(Error(y), absl::StatusCode::kAborted, {"/job:worker/replica:0/task:1", "graph"});
+  EXPECT_EQ(Elements<float>(Value(On(0, "Neg", {Constant(1.0f)})))[0], -1);
+  session = Open(0);
+  EXPECT_EQ(Elements<float>(Value(y))[0], 9);
+}
+
 TEST_F(ClusterFaultsTest, AMasterClosesTheSessionsOfAClientThatIsGone) {
   const auto channel = LoopbackTransport::Global()->Connect(servers_[0]->target().substr(7));
   ASSERT_TRUE(channel.ok()) << channel.status();
@@ -187,6 +200,10 @@ TEST_F(ClusterFaultsTest, RequestsOfOtherVersionsAndPrograms) {
   master.set_session(7);
   ExpectError(ask("CreateWorkerSession", master), absl::StatusCode::kFailedPrecondition,
               {"version 0"});
+  master.set_version(kMessageVersion);
+  master.set_task("/job:ps/replica:0/task:1");
+  ExpectError(ask("CreateWorkerSession", master), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:0", "/job:ps/replica:0/task:1"});
   ExpectError(ask("GET /", client), absl::StatusCode::kUnimplemented, {"GET /"});
   EXPECT_THAT(SessionsIn(0), IsEmpty());
 }

@@ -132,8 +132,12 @@ class RemoteRun {
 class RemoteStep final : public ClientStep {
  public:
   RemoteStep(std::shared_ptr<Channel> channel, std::shared_ptr<const ClientHeart> heart,
-             uint64_t session, int64_t step)
-      : channel_(std::move(channel)), heart_(std::move(heart)), session_(session), step_(step) {}
+             std::string target, uint64_t session, int64_t step)
+      : channel_(std::move(channel)),
+        heart_(std::move(heart)),
+        target_(std::move(target)),
+        session_(session),
+        step_(step) {}
 
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override {
@@ -158,7 +162,7 @@ class RemoteStep final : public ClientStep {
     while (!run->Await(absl::Now() + kAskingPeriod)) {
       if (heart_->IsAlone()) {
         call->Cancel();
-        return absl::UnavailableError("the master does not answer");
+        return absl::UnavailableError(absl::StrCat("the master at ", target_, " does not answer"));
       }
       if (is_cancelled || !MustStop(options)) continue;
       is_cancelled = true;
@@ -195,15 +199,18 @@ class RemoteStep final : public ClientStep {
 
   const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<const ClientHeart> heart_;
+  const std::string target_;  // of the master
   const uint64_t session_;
   const int64_t step_;
 };
 
 class RemoteClient final : public MasterClient {
  public:
-  RemoteClient(std::shared_ptr<Channel> channel, uint64_t session, DeviceSet devices)
+  RemoteClient(std::shared_ptr<Channel> channel, std::string target, uint64_t session,
+               DeviceSet devices)
       : channel_(std::move(channel)),
         heart_(std::make_shared<const ClientHeart>(channel_, session)),
+        target_(std::move(target)),
         session_(session),
         devices_(std::move(devices)) {}
   const DeviceSet& devices() const override { return devices_; }
@@ -215,9 +222,14 @@ class RemoteClient final : public MasterClient {
     *request.mutable_chunk() = chunk;
     *request.mutable_signature() = signature;
     proto::PrepareStepResponse response;
-    MS_RETURN_IF_ERROR(
-        RequestMessage(channel_.get(), "PrepareStep", request, absl::InfiniteFuture(), &response));
-    return std::make_unique<RemoteStep>(channel_, heart_, session_, response.step());
+    // Chunks of the graph count as known when they are sent.
+    if (is_in_doubt_) return GraphInDoubt(absl::StrCat("the master at ", target_));
+    const Status status =
+        RequestMessage(channel_.get(), "PrepareStep", request, absl::InfiniteFuture(), &response);
+    // An error with a task is the master's own: it has got the request.
+    is_in_doubt_ = MayBeLost(status) && !HasTask(status);
+    MS_RETURN_IF_ERROR(status);
+    return std::make_unique<RemoteStep>(channel_, heart_, target_, session_, response.step());
   }
 
   void Close() override {
@@ -233,9 +245,11 @@ class RemoteClient final : public MasterClient {
  private:
   const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<const ClientHeart> heart_;  // steps share it
+  const std::string target_;
   const uint64_t session_;
   const DeviceSet devices_;
   std::atomic<bool> is_closed_{false};
+  std::atomic<bool> is_in_doubt_{false};  // whether the master knows the graph
 };
 
 StatusOr<std::string> AddressOf(absl::string_view target) {
@@ -273,7 +287,8 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
   }
   MS_RETURN_IF_ERROR(status);
   MS_ASSIGN_OR_RETURN(DeviceSet devices, DecodeDevices(response.devices()));
-  return std::make_unique<RemoteClient>(std::move(channel), response.session(), std::move(devices));
+  return std::make_unique<RemoteClient>(std::move(channel), std::string(target), response.session(),
+                                        std::move(devices));
 }
 
 StatusOr<proto::ClusterStatusRecord> AskForStatus(absl::string_view target, Transport* transport) {

@@ -87,6 +87,7 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
   uses_.resize(num_tasks);
   senders_.resize(num_tasks);
   knows_devices_.resize(num_tasks);
+  is_in_doubt_.resize(num_tasks);
   ended_.resize(num_tasks);
 }
 
@@ -116,14 +117,15 @@ Status MasterSession::Begin(uint64_t incarnation, const std::string& config, abs
 }
 
 Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
-                                   const proto::CreateWorkerSessionRequest& ask,
+                                   proto::CreateWorkerSessionRequest request,
                                    const DeviceFilters& filters, absl::Time deadline,
                                    TaskWatch* watch) {
   std::vector<TaskRequest> requests;
   for (const size_t t : tasks) {
     const ClusterTask& task = worker_->peers()->tasks()[t];
     MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, worker_->peers()->ChannelTo(task.name));
-    requests.push_back({task.name, std::move(channel), EncodeMessage(ask)});
+    request.set_task(task.name);
+    requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
     deadline = std::min(deadline, watch->Ask(t, absl::Now()));
   }
   const auto take = [&](size_t i, PayloadReader* response) -> Status {
@@ -186,6 +188,10 @@ StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph
 Status MasterSession::Register(const MasterStep& step, const proto::SignatureRecord& signature) {
   std::vector<TaskRequest> requests;
   for (const TaskShare& share : step.shares) {
+    if (!is_in_doubt_[share.task]) continue;
+    return WithTask(GraphInDoubt(absl::StrCat("the task ", share.name)), share.name);
+  }
+  for (const TaskShare& share : step.shares) {
     proto::RegisterGraphRequest request;
     request.set_session(handle_);
     request.set_graph(step.number);
@@ -195,7 +201,9 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
     knows_devices_[share.task] = true;
     requests.push_back({share.name, share.channel, EncodeMessage(request)});
   }
-  const auto take = [&step](size_t i, PayloadReader* response) -> Status {
+  std::vector<bool> have_answered(step.shares.size());
+  const auto take = [&](size_t i, PayloadReader* response) -> Status {
+    have_answered[i] = true;
     proto::RegisterGraphResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
     const uint64_t expected =
@@ -205,7 +213,13 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
         "the task has cut the step in another way than its master; all tasks need the same version "
         "of Millstream and the same plugins");
   };
-  return RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take);
+  const Status status =
+      RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take);
+  if (!MayBeLost(status)) return status;
+  for (size_t s = 0; s < have_answered.size(); ++s) {
+    if (!have_answered[s]) is_in_doubt_[step.shares[s].task] = true;
+  }
+  return status;
 }
 
 StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(

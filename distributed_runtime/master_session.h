@@ -65,9 +65,8 @@ class MasterSession {
   MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
   Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline,
                TaskWatch* watch);
-  Status BeginInTasks(const std::vector<size_t>& tasks,
-                      const proto::CreateWorkerSessionRequest& ask, const DeviceFilters& filters,
-                      absl::Time deadline, TaskWatch* watch);
+  Status BeginInTasks(const std::vector<size_t>& tasks, proto::CreateWorkerSessionRequest request,
+                      const DeviceFilters& filters, absl::Time deadline, TaskWatch* watch);
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -94,6 +93,7 @@ class MasterSession {
   // By task: what it knows of the graph.
   std::vector<GraphSender> senders_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> knows_devices_ ABSL_GUARDED_BY(mutex_);
+  std::vector<bool> is_in_doubt_ ABSL_GUARDED_BY(mutex_);  // whether it knows that
   absl::Mutex runs_mutex_;
   std::vector<std::shared_ptr<MasterRun>> running_ ABSL_GUARDED_BY(runs_mutex_);
   // By task: runs that have ended, which it has not been told.

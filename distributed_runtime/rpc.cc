@@ -131,11 +131,24 @@ Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, a
   return absl::OkStatus();
 }
 
+bool MayBeLost(const Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status);
+}
+
+Status GraphInDoubt(absl::string_view receiver) {
+  return absl::AbortedError(absl::StrCat(receiver,
+                                         " may not know the session's graph: a request that had a "
+                                         "part of it was lost. A new session can go on"));
+}
+
 Status WithTask(const Status& status, absl::string_view task) {
-  if (status.ok() || status.GetPayload(kTaskPayload).has_value()) return status;
+  if (status.ok() || HasTask(status)) return status;
   Status result = WithErrorText(status, absl::StrCat(status.message(), "\n  task: ", task));
   result.SetPayload(kTaskPayload, absl::Cord(task));
   return result;
 }
+
+bool HasTask(const Status& status) { return status.GetPayload(kTaskPayload).has_value(); }
 
 }  // namespace millstream

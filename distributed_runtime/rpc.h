@@ -76,8 +76,18 @@ std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskReques
 Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
                   absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
 
+// Whether it is the error of a request whose receiver, or somebody whom that asked, may not have
+// got it, or may have without saying so.
+bool MayBeLost(const Status& status);
+
+// ABORTED: what was sent of a graph may have been lost, so that nothing can follow it. A new
+// session begins anew. `receiver` is "the task /job:ps/task:0".
+Status GraphInDoubt(absl::string_view receiver);
+
 // Adds a line with the task to the error, if none has been added before.
 Status WithTask(const Status& status, absl::string_view task);
+// Whether that has been done.
+bool HasTask(const Status& status);
 
 }  // namespace millstream
 

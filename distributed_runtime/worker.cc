@@ -172,6 +172,10 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   proto::CreateWorkerSessionRequest message;
   Status status = DecodeMessage(request, &message);
   if (status.ok()) status = CheckMessageVersion(message.version(), task_);
+  if (status.ok() && message.task() != task_) {
+    status = absl::UnavailableError(absl::StrCat(
+        "the task ", task_, ", perhaps of another cluster, is at the address of ", message.task()));
+  }
   if (!status.ok()) return reply.Give(status);
   const StatusOr<std::shared_ptr<WorkerSession>> session =
       CreateSession(message.session(), message.config(), message.master());
