@@ -1,5 +1,6 @@
-// fuse_products: makes one operation of a convolution or matrix product, its bias and its Relu, so
-// that the product is read and written again once and not twice.
+// fuse_products: makes one operation of a convolution or matrix product and what follows it: a
+// bias, perhaps another tensor that is added, as in residual networks, and perhaps a Relu or Relu6.
+// So the product is read and written again once at most.
 #include <optional>
 #include <utility>
 
@@ -13,7 +14,11 @@ struct Product {
   const char* op;
   const char* fused;
 };
-constexpr Product kProducts[] = {{"Conv2D", "_FusedConv2D"}, {"MatMul", "_FusedMatMul"}};
+constexpr Product kProducts[] = {
+    {"Conv2D", "_FusedConv2D"},
+    {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"},
+    {"MatMul", "_FusedMatMul"},
+};
 
 const Product* ProductOf(const StepOp& op) {
   for (const Product& product : kProducts) {
@@ -25,6 +30,14 @@ const Product* ProductOf(const StepOp& op) {
 bool IsChannelsLast(const StepOp& op) {
   const StatusOr<std::string> format = op.node->Attr<std::string>("data_format");
   return !format.ok() || *format == "NHWC";
+}
+
+// The tensor that operation `i` adds to `value`, element by element, if that is what it does.
+std::optional<Output> AddedTensor(const StepOps& ops, int i, const Output& value) {
+  if (i < 0 || (ops.op(i).type() != "Add" && ops.op(i).type() != "AddV2")) return std::nullopt;
+  const std::vector<Output>& inputs = ops.op(i).inputs;
+  const Output other = inputs[inputs[0] == value ? 1 : 0];
+  return HaveSameShape(ops, value, other) ? std::make_optional(other) : std::nullopt;
 }
 
 Status FuseFrom(StepOps* ops, int first) {
@@ -40,18 +53,27 @@ Status FuseFrom(StepOps* ops, int first) {
   if (!bias.has_value()) return absl::OkStatus();
   std::vector<std::string> fused = {"BiasAdd"};
   std::vector<int> members = {first, second};
-  const int third = ops->OnlyReader(ops->op(second).outputs[0]);
-  if (third >= 0 && ops->op(third).type() == "Relu") {
-    fused.push_back("Relu");
-    members.push_back(third);
+  std::vector<Output> args = {*bias};
+  const auto only_reader = [&] { return ops->OnlyReader(ops->op(members.back()).outputs[0]); };
+  int next = only_reader();
+  if (const std::optional<Output> added =
+          AddedTensor(*ops, next, ops->op(members.back()).outputs[0])) {
+    fused.push_back("Add");
+    members.push_back(next);
+    args.push_back(*added);
+    next = only_reader();
+  }
+  if (next >= 0 && (ops->op(next).type() == "Relu" || ops->op(next).type() == "Relu6")) {
+    fused.push_back(ops->op(next).type());
+    members.push_back(next);
   }
   AttrMap attrs = product.node->attrs();
-  SetAttr(&attrs, "num_args", int64_t{1});
+  SetAttr(&attrs, "num_args", static_cast<int64_t>(args.size()));
   SetAttr(&attrs, "fused_ops", fused);
   if (!ops->HasKernel(kind->fused, attrs)) return absl::OkStatus();
   const StepOp& last = ops->op(members.back());
   std::vector<Output> inputs = product.inputs;
-  inputs.push_back(*bias);
+  inputs.insert(inputs.end(), args.begin(), args.end());
   return ops->Replace(members.back(), members, kind->fused, std::move(attrs), *last.node,
                       std::move(inputs), last.outputs);
 }

@@ -65,6 +65,42 @@ TEST_F(FuseProductsTest, ConvolutionWithAFilterOfOneElement) {
   EXPECT_EQ(Saved({Op("Relu", {Op("BiasAdd", {Conv("NHWC"), b_})})}), 2);
 }
 
+TEST_F(FuseProductsTest, ATensorThatIsAdded) {
+  Operands({2, 9, 8, 3}, {3, 3, 3, 16}, {16});
+  const Output added = Fed("added", {2, 9, 8, 16});
+  const Output sum = Op("BiasAdd", {Conv("NHWC"), b_});
+  EXPECT_EQ(Saved({Op("Relu", {Op("AddV2", {added, sum})})}), 3);
+  EXPECT_EQ(Saved({Op("Tanh", {Op("Add", {sum, added})})}), 2);
+  EXPECT_EQ(Saved({Op("Add", {sum, sum})}), 1);
+  EXPECT_EQ(Saved({Op("Add", {sum, Fed("row", {8, 16})})}), 1);
+}
+
+TEST_F(FuseProductsTest, ReluThatEndsAtSix) {
+  Operands({2, 9, 8, 3}, {3, 3, 3, 20}, {20});
+  const Output factor = Constant(Tensor::Scalar<float>(9));
+  w_ = Op("Mul", {w_, factor});
+  EXPECT_EQ(Saved({Op("Relu6", {Op("BiasAdd", {Conv("NHWC"), b_})})}), 2);
+}
+
+TEST_F(FuseProductsTest, EachChannelAlone) {
+  Operands({2, 9, 8, 20}, {3, 3, 20, 1}, {20});
+  const GraphBuilder::Attrs window = {{"strides", std::vector<int64_t>{1, 2, 2, 1}},
+                                      {"padding", "SAME"}};
+  const Output sum = Op("BiasAdd", {Op("DepthwiseConv2dNative", {x_, w_}, window), b_});
+  EXPECT_EQ(Saved({Op("Relu6", {sum})}), 2);
+  EXPECT_EQ(Saved({Op("Relu", {Op("Add", {sum, Fed("added", {2, 5, 4, 20})})})}), 3);
+}
+
+TEST_F(FuseProductsTest, SpecialNumbersKeepTheirBits) {
+  const Output x = FedValue("x", SpecialNumbers());
+  x_ = Op("Reshape", {x, Constant(Tensor::Vector<int32_t>({1, 4, 5, 1}))});
+  w_ = Fed("w", {1, 1, 1, 20});
+  b_ = Fed("b", {20});
+  const Output sum = Op("BiasAdd", {Conv("NHWC"), b_});
+  EXPECT_EQ(Saved({sum}), 1);
+  EXPECT_EQ(Saved({Op("Relu6", {sum})}), 2);
+}
+
 TEST_F(FuseProductsTest, NotANumberStays) {
   Matrices();
   const Output nan = Constant(Tensor::Scalar<float>(std::numeric_limits<float>::quiet_NaN()));

@@ -31,7 +31,7 @@ Status MatMulShape(ShapeContext* context) {
 
 Status FusedMatMulShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(MatMulShape(context));
-  return CheckFusedBias(*context, 2, context->output(0).dim(1));
+  return CheckFusedArgs(*context, 2, context->output(0).dim(1));
 }
 
 // ---- Batches of products ----
@@ -124,8 +124,9 @@ MILLSTREAM_OP("_FusedMatMul")
     .Shape(FusedMatMulShape)
     .Doc(R"(Gives what MatMul and then the ops named in fused_ops would give.
 
-fused_ops is BiasAdd, which takes its vector from args, with or without Relu after it. Made by
-the runtime.)");
+fused_ops is BiasAdd, which takes its vector from args, with or without Add, which takes a tensor
+of the output's shape from args, and with or without Relu or Relu6 after it. Made by the
+runtime.)");
 
 MILLSTREAM_OP("BatchMatMul")
     .Input("x: T")

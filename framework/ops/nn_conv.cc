@@ -31,7 +31,14 @@ Status ForwardShape(ShapeContext* context) {
 Status FusedConv2DShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(ForwardShape<ConvolutionShape>(context));
   MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
-  return CheckFusedBias(*context, 2, filter.dim(3));
+  return CheckFusedArgs(*context, 2, filter.dim(3));
+}
+
+Status FusedDepthwiseShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(ForwardShape<DepthwiseShape>(context));
+  MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
+  const bool is_known = filter.dim(2) != kUnknownDim && filter.dim(3) != kUnknownDim;
+  return CheckFusedArgs(*context, 2, is_known ? filter.dim(2) * filter.dim(3) : kUnknownDim);
 }
 
 template <OutputShape kOutputShape>
@@ -134,8 +141,9 @@ MILLSTREAM_OP("_FusedConv2D")
     .Shape(FusedConv2DShape)
     .Doc(R"(Gives what Conv2D and then the ops named in fused_ops would give.
 
-fused_ops is BiasAdd, which takes its vector from args, with or without Relu after it. Made by
-the runtime.)");
+fused_ops is BiasAdd, which takes its vector from args, with or without Add, which takes a tensor
+of the output's shape from args, and with or without Relu or Relu6 after it. Made by the
+runtime.)");
 
 MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("input_sizes: int32")
@@ -182,6 +190,20 @@ and filter differ.)")
 >>> images, filters = tf.ones([1, 5, 5, 3]), tf.ones([3, 3, 3, 2])
 >>> tf.nn.depthwise_conv2d_native(images, filters, [1, 1, 1, 1], "VALID").shape.as_list()
 [1, 3, 3, 6])");
+
+MILLSTREAM_OP("_FusedDepthwiseConv2dNative")
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("args: num_args * T")
+    .Output("output: T")
+    .With(DepthwiseAttrs)
+    .With(FusedProductAttrs)
+    .Shape(FusedDepthwiseShape)
+    .Doc(R"(Gives what DepthwiseConv2dNative and then the ops named in fused_ops would give.
+
+fused_ops is BiasAdd, which takes its vector from args, with or without Add, which takes a tensor
+of the output's shape from args, and with or without Relu or Relu6 after it. Made by the
+runtime.)");
 
 MILLSTREAM_OP("DepthwiseConv2dNativeBackpropInput")
     .Input("input_sizes: int32")

@@ -1,13 +1,17 @@
-// DepthwiseConv2dNative, DepthwiseConv2dNativeBackpropInput, DepthwiseConv2dNativeBackpropFilter:
-// convolutions of each channel alone. They are bound by memory, so that each tensor is read as it
-// lies there; only with channels first, or with a multiplier, are there copies.
+// DepthwiseConv2dNative, _FusedDepthwiseConv2dNative, DepthwiseConv2dNativeBackpropInput,
+// DepthwiseConv2dNativeBackpropFilter: convolutions of each channel alone. They are bound by
+// memory, so that each tensor is read as it lies there; only with channels first, or with a
+// multiplier, are there copies.
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
 #include "kernels/common/wide_tensors.h"
+#include "kernels/matmul/bias_epilogue.h"
 #include "kernels/nn/conv_operands.h"
 #include "kernels/nn/depthwise_layout.h"
 #include "kernels/nn/depthwise_loops.h"
@@ -54,8 +58,9 @@ uint64_t RowCost(const ConvShape& shape) {
 template <typename Number>
 class DepthwiseLoops {
  public:
+  // `epilogue` is for the output of float32 with channels last; null: nothing follows.
   static ms::Status Run(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
-                        const Operands<Number>& operands) {
+                        const Operands<Number>& operands, const ProductEpilogue* epilogue) {
     const DepthwiseLayout input = DepthwiseLayout::OfInput(shape);
     const DepthwiseLayout output = DepthwiseLayout::OfOutput(shape);
     const Number* x = nullptr;
@@ -78,7 +83,7 @@ class DepthwiseLoops {
       MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &temp));
       sums = temp.data<Number>();
     }
-    MS_TRY(Sum(frame, shape, direction, forward ? x : dy, operands.filter, sums));
+    MS_TRY(Sum(frame, shape, direction, forward ? x : dy, operands.filter, epilogue, sums));
     return Gather(frame, layout, sums, result);
   }
 
@@ -86,12 +91,24 @@ class DepthwiseLoops {
   // The output of `source`, the input, or the input's gradient of `source`, the output's. All have
   // their channels last, as many as the output has.
   static ms::Status Sum(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
-                        const Number* source, const Number* filter, Number* result) {
+                        const Number* source, const Number* filter, const ProductEpilogue* epilogue,
+                        Number* result) {
     const TapPlan plan(shape, direction);
     const int64_t rows = shape.batch * static_cast<int64_t>(plan.rows.size());
     const uint64_t cost = RowCost(shape) * shape.output[0] / plan.rows.size() + 1;
     return StoppableFor(frame, rows, cost, [&](int64_t begin, int64_t end) {
-      RunVectorLoopUpTo<kWidestSet<Number>, Sums>(plan, source, filter, result, begin, end);
+      const int64_t step = epilogue == nullptr ? end - begin : 1;
+      for (int64_t row = begin; row < end; row += step) {
+        RunVectorLoopUpTo<kWidestSet<Number>, Sums>(plan, source, filter, result, row, row + step);
+        if constexpr (std::is_same_v<Number, float>) {
+          // A row at a time, while it is in the first cache.
+          const auto columns = static_cast<int64_t>(plan.columns.size());
+          if (epilogue != nullptr) {
+            BiasEpilogue::Apply(*epilogue, row * columns, (row + 1) * columns, plan.channels,
+                                result);
+          }
+        }
+      }
     });
   }
 
@@ -187,7 +204,10 @@ class Depthwise {
   explicit Depthwise(const Row& row) : direction_(row.direction) {}
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
 
-  ms::Status Compute(ms::Frame& frame) const {
+  ms::Status Compute(ms::Frame& frame) const { return Compute(frame, nullptr); }
+
+  // What the op gives, and then what `epilogue` says, unless it is null.
+  ms::Status Compute(ms::Frame& frame, const BiasEpilogue* epilogue) const {
     ConvShapes shapes;
     MS_TRY(ShapesOf(direction_, frame, kRank, &shapes));
     ConvShape shape;
@@ -195,16 +215,19 @@ class Depthwise {
     const bool to_filter = direction_ == ConvDirection::kBackwardFilter;
     ms::View output;
     MS_TRY(frame.Output(0, to_filter ? shapes.filter : shape.ResultShape(direction_), &output));
+    ProductEpilogue follows;
+    if (epilogue != nullptr) MS_TRY(epilogue->Find(frame, &follows));
     if (output.size() == 0) return ms::Status();
     WideOutput<T> result;
     MS_TRY(result.Init(frame, output));
     if (shape.HasNoProducts()) {
       std::fill_n(result.data(), output.size(), Number(0));
-      return result.Finish(frame);
+      return epilogue == nullptr ? result.Finish(frame) : epilogue->Run(frame);
     }
     Operands<Number> operands{};
     MS_TRY(FindOperands<T>(direction_, frame, result.data(), &operands));
-    MS_TRY(DepthwiseLoops<Number>::Run(frame, shape, direction_, operands));
+    MS_TRY(DepthwiseLoops<Number>::Run(frame, shape, direction_, operands,
+                                       epilogue == nullptr ? nullptr : &follows));
     return result.Finish(frame);
   }
 
@@ -213,6 +236,25 @@ class Depthwise {
 
   ConvDirection direction_;
   ConvAttributes attributes_;
+};
+
+// _FusedDepthwiseConv2dNative
+class FusedDepthwise {
+ public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    std::string format;
+    MS_TRY(info.Attr("data_format", &format));
+    if (format != "NHWC") {
+      return ms::Unimplemented(info.op(), ": attribute data_format must be NHWC, is ", format);
+    }
+    MS_TRY(epilogue_.Init(info));
+    return convolution_.Init(info);
+  }
+  ms::Status Compute(ms::Frame& frame) const { return convolution_.Compute(frame, &epilogue_); }
+
+ private:
+  Depthwise<float> convolution_{DepthwiseOp{ConvDirection::kForward}};
+  BiasEpilogue epilogue_;
 };
 
 template <typename T>
@@ -235,6 +277,8 @@ const DepthwiseOp kBackwardFilter = {ConvDirection::kBackwardFilter};
 
 const ms::Registered depthwise =
     RegisterDepthwise("DepthwiseConv2dNative", kForward, ms::KernelOptions());
+const ms::Registered fused_depthwise = ms::Register<FusedDepthwise>(
+    "_FusedDepthwiseConv2dNative", ms::KernelOptions().Type<float>("T"));
 const ms::Registered depthwise_backprop_input =
     RegisterDepthwise("DepthwiseConv2dNativeBackpropInput", kBackwardInput,
                       ms::KernelOptions().HostArg("input_sizes"));

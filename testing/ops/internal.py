@@ -38,6 +38,12 @@ def _convolutions(values: Values) -> Any:
     return tf.nn.relu(tf.nn.bias_add(convolved, values.of(16)))
 
 
+def _depthwise_convolutions(values: Values) -> Any:
+    image, kernel = values.of(8, 56, 56, 32), values.of(3, 3, 32, 1)
+    convolved = tf.nn.depthwise_conv2d(image, kernel, [1, 1, 1, 1], "SAME")
+    return tf.nn.relu6(tf.nn.bias_add(convolved, values.of(32)))
+
+
 def _relu_gradient(values: Values) -> Any:
     found = []
     for shape in ((30_000, 10), (100, 3000)):
@@ -112,16 +118,18 @@ def _legal_case(source: Source, op: Any, part: str) -> Case:
 
 
 def _make_fused(source: Source, op: Any) -> Case:
-    """A product or a convolution with a bias, and with or without Relu."""
+    """A product or a convolution with a bias, and with or without Relu or Relu6."""
     case = _legal_case(source, op, op.name.removeprefix("_Fused"))
     dtype = case.inputs[0].dtype
     if op.name == "_FusedMatMul":
         size = case.array(1).shape[0 if case.values["turned"][1] else 1]
+    elif op.name == "_FusedDepthwiseConv2dNative":
+        size = case.array(1).shape[2] * case.array(1).shape[3]
     else:
         size = case.array(1).shape[3]
     inputs = [Input(dtype, case.array(0)), Input(dtype, case.array(1))]
     inputs.append(Input(dtype, source.values(dtype, (size,), "plain")))
-    steps = source.pick((["BiasAdd"], ["BiasAdd", "Relu"]))
+    steps = source.pick((["BiasAdd"], ["BiasAdd", "Relu"], ["BiasAdd", "Relu6"]))
     attrs = {**case.attrs, "num_args": attr_text(1), "fused_ops": attr_text(steps)}
     return Case(op.name, inputs, attrs)
 
@@ -294,6 +302,7 @@ def _make_steps(source: Source, op: Any) -> Case:
 
 for _op, _make, _build in [
     ("_FusedConv2D", _make_fused, _convolutions),
+    ("_FusedDepthwiseConv2dNative", _make_fused, _depthwise_convolutions),
     ("_FusedBatchNormRelu", _make_norm, _normalization),
     ("_FusedBatchNormReluGrad", _make_norm, _normalization),
     ("_FusedElementwise", _make_chain, _chain),
