@@ -34,6 +34,7 @@ constexpr Switch kSwitches[] = {
     {&proto::RewriterConfig::arithmetic_optimization, "merge_equal"},
     {&proto::RewriterConfig::common_subgraph_elimination, "merge_equal"},
     {&proto::RewriterConfig::remapping, "fuse_"},
+    {&proto::RewriterConfig::remapping, "fold_batch_norm"},
 };
 
 // The passes and other optimizations that the program does without.

@@ -315,6 +315,7 @@ TEST(SessionOptionsTest, RemappingSwitchesAllFusionsOff) {
   config.mutable_graph_options()->mutable_rewrite_options()->set_remapping(
       proto::RewriterConfig::OFF);
   EXPECT_THAT(OptionsOf(config).disabled_passes, Contains("fuse_products"));
+  EXPECT_THAT(OptionsOf(config).disabled_passes, Contains("fold_batch_norm"));
 }
 
 TEST(SessionOptionsTest, SwitchesOfTensorFlow) {

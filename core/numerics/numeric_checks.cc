@@ -43,6 +43,9 @@ constexpr const char* kHiding[] = {
     "fuse_batch_norm", "fuse_dense_layers",    "fuse_elementwise", "fuse_gelu",
     "fuse_layer_norm", "fuse_product_updates", "fuse_products",    "join_products",
     "pack_weights",    "sum_products"};
+    "batch_updates",   "compile_elementwise", "fold_batch_norm",      "fold_constants",
+    "fuse_batch_norm", "fuse_elementwise",    "fuse_product_updates", "fuse_products",
+    "join_products",   "pack_weights",        "sum_products"};
 
 Variable* VariableOf(const MS_TensorView& view) { return ResourceAs<Variable>(ResourceOf(view)); }
 
