@@ -15,8 +15,8 @@
 #include "kernels/nn/conv_batches.h"
 #include "kernels/nn/conv_filter_gradient.h"
 #include "kernels/nn/conv_input_gradient.h"
-#include "kernels/nn/conv_strips.h"
 #include "kernels/nn/conv_shape.h"
+#include "kernels/nn/conv_strips.h"
 
 namespace millstream::kernels {
 
