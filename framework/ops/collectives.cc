@@ -29,7 +29,12 @@ Status GatherShape(ShapeContext* context) {
 
 Status SendShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const PartialShape shape, context->Attr<PartialShape>("shape"));
-  MS_ASSIGN_OR_RETURN(PartialShape merged, context->Merge(context->input(0), shape));
+  const PartialShape& input = context->input(0);
+  if (!shape.IsCompatibleWith(input)) {
+    return errors::InvalidArgument("argument 'input' has shape ", input.ToString(),
+                                   ", attribute 'shape' says ", shape.ToString());
+  }
+  MS_ASSIGN_OR_RETURN(PartialShape merged, context->Merge(input, shape));
   context->SetOutput(0, std::move(merged));
   return absl::OkStatus();
 }

@@ -1,17 +1,20 @@
-"""Operations of groups of devices."""
+"""Operations of groups of devices, here of one.
+
+core/structural/collectives_test.cc and python/millstream/_impl/ops/collective_ops_test.py compare
+what several devices get.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from millstream._impl.ops import gen_ops
+from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.gradient import Check, spread
+from testing.ops.support.reference import Outcome, pick_type, refuse_unless, type_attr
 from testing.ops.support.registry import NotTested, define_tests
+from testing.ops.support.source import Source
 
-_BETWEEN_DEVICES = NotTested(
-    "needs several devices: core/structural/collectives_test.cc and "
-    "python/millstream/_impl/ops/collective_ops_test.py compare what each of them gets"
-)
 _IN_ONE_ORDER = NotTested(
     "needs several devices: core/resources/collective_meetings_test.cc compares the bits of all "
     "orders in which they come"
@@ -31,14 +34,49 @@ def _mean_of_one(x: Any) -> Any:
     )
 
 
+def _make(source: Source, op: Any) -> Case:
+    """A node of a group of one, which waits for nobody; at times of a group that cannot be."""
+    dtype = pick_type(source, op, "T")
+    members = 1 if source.chance(0.9) else source.pick((0, -1, -(2**63)))
+    attrs = {"T": type_attr(dtype)}
+    attrs["group_size"] = attr_text(members)
+    attrs["group_key"] = attr_text(source.integer(0, 5))
+    attrs["instance_key"] = attr_text(source.integer(0, 5))
+    sizes = source.small_shape()
+    case = Case(op.name, [], attrs, {"members": members})
+    if op.name != "CollectiveBcastRecv":
+        case.inputs.append(Input(dtype, source.values(dtype, sizes)))
+    if op.name == "CollectiveReduce":
+        attrs["merge_op"] = attr_text(source.pick(("Add", "Mul", "Max", "Min")))
+        attrs["final_op"] = attr_text(source.pick(("Id", "Div")))
+        attrs["subdiv_offsets"] = attr_text([0])
+    else:
+        case.values["shape"] = sizes if source.chance(0.9) else source.small_shape()
+        attrs["shape"] = attr_text(("shape", case.values["shape"]))
+    return case
+
+
+def _of_a_group(case: Case) -> Outcome:
+    """Sums, rows and broadcasts of one member are its tensor; nobody sends to a lone receiver."""
+    refuse_unless(case.values["members"] >= 1, "group_size")
+    refuse_unless(case.op != "CollectiveBcastRecv", "group_size")
+    tensor = case.array(0)
+    refuse_unless(case.op != "CollectiveGather" or tensor.ndim > 0, "input")
+    if case.op == "CollectiveBcastSend":
+        refuse_unless(tuple(case.values["shape"]) == tensor.shape, "shape")
+    return [tensor]
+
+
 define_tests(
     "CollectiveReduce",
-    reference=_BETWEEN_DEVICES,
+    cases=_make,
+    reference=_of_a_group,
     gradient=[Check(_mean_of_one, (spread("x", 2, 3),))],
     determinism=_IN_ONE_ORDER,
 )
 define_tests(
     ["CollectiveGather", "CollectiveBcastSend", "CollectiveBcastRecv"],
-    reference=_BETWEEN_DEVICES,
+    cases=_make,
+    reference=_of_a_group,
     determinism=_IN_ONE_ORDER,
 )

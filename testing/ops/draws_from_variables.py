@@ -207,7 +207,8 @@ def _make_binomial(source: Source, op: Any) -> Case:
     kind, result = source.pick(types), source.pick(types)
     sizes = drawn_sizes(source) if source.chance(0.3) else [source.integer(1, 4), 400]
     shape = indices(source, sizes)
-    batches = source.pick(([], [1], sizes[:1]))
+    rows = [size for size in sizes[:1] if 0 <= size < 1000] or [1]
+    batches = source.pick(([], [1], rows))
     counts = np.floor(source.random.random(batches) * source.pick((4, 40, 2000)))
     chances = source.random.random(batches)
     if source.chance(0.1):
