@@ -11,7 +11,6 @@ define_tests(
     reference=NotTested(
         "works on what other nodes put into a map: sparse_maps_test.py of the package compares it"
     ),
-    determinism=_KEEPS,
 )
 define_tests(
     "RaggedTensorToVariant",
