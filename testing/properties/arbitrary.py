@@ -13,6 +13,7 @@ from testing.ops.support.source import HUGE, Source
 _EDGE_INTS = (-(2**63), -(2**31), -2, -1, 0, 1, 2, 3, 31, 64, 2**31 - 1, 2**31, 2**40, 2**63 - 1)
 _SMALL = 3
 _SEEDS = ("seed", "seed2")
+_MEMBERS = "group_size"
 
 
 class _Maker:
@@ -87,6 +88,8 @@ class _Maker:
         source = self._source
         if attr.name in _SEEDS:
             return source.integer(1, 100)  # without seeds every step draws others
+        if attr.name == _MEMBERS:
+            return source.pick((1, 0, -1, -(2**63)))  # a larger group waits for others
         if kind == "int":
             return source.integer(0, _SMALL) if source.chance(0.7) else source.pick(_EDGE_INTS)
         if kind == "bool":
