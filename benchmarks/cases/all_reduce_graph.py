@@ -33,8 +33,8 @@ def main() -> None:
     )
     with tf.Session(task.target, config=config) as session:
         session.run(init)
-        for count, total in sums:
-            run = session.make_callable(total)
+        for count, reduce in sums:
+            run = session.make_callable(reduce)
             times = []
             for _ in range(all_reduce.repeats(count)):
                 begin = time.perf_counter()

@@ -37,8 +37,9 @@ def _random(*shape: int) -> Array:
 
 def _gelu_of(x: Array, approximate: bool) -> Array:
     if approximate:
-        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-    return x / 2 * (1 + np.vectorize(math.erf, otypes=[np.float64])(x / math.sqrt(2)))
+        return np.asarray(x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+    erf = np.vectorize(math.erf, otypes=[np.float64])
+    return np.asarray(x / 2 * (1 + erf(x / math.sqrt(2))))
 
 
 def _make_gelu(source: Source, op: Any) -> Case:

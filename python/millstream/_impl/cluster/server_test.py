@@ -123,7 +123,8 @@ def test_a_remote_call_runs_in_the_task_that_it_names() -> None:
     servers = _servers(2)
     with tf.Graph().as_default():
         definition = tf.protos.text_format.Parse(_REMOTE_CALL, tf.GraphDef())
-        x, y = tf.import_graph_def(definition, return_elements=["x:0", "y:0"], name="in")
+        tf.import_graph_def(definition, name="in")
+        x, y = (tf.get_default_graph().get_tensor_by_name(f"in/{name}:0") for name in "xy")
         with tf.Session(servers[0].target) as sess:
             assert sess.run(y, {x: 4.0}) == 8.0
         alone = tf.ConfigProto(device_filters=["/job:worker/task:0"])
