@@ -20,6 +20,7 @@ class Counted final : public Channel {
           respond(status, std::move(response));
         });
   }
+  void Help(absl::FunctionRef<bool()> is_done) override { channel_->Help(is_done); }
 
  private:
   const std::shared_ptr<Channel> channel_;
