@@ -17,7 +17,12 @@ bool BoundedFlow::Begin(size_t bytes, Send send) {
 
 void BoundedFlow::SetNumber(uint64_t number, size_t bytes) {
   absl::MutexLock lock(&mutex_);
-  numbered_[number] = bytes;
+  const auto [at, is_new] = numbered_.try_emplace(number, bytes);
+  if (is_new) return;
+  // The memory is used again, so the receiver has the message before: its word may still be on the
+  // socket, while that of the release came through the ring. It then stands for this message.
+  on_its_way_ -= at->second;
+  at->second = bytes;
 }
 
 std::vector<BoundedFlow::Send> BoundedFlow::Arrive(uint64_t number) {

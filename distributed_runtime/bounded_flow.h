@@ -29,7 +29,8 @@ class BoundedFlow {
   // A message is to be sent. Returns true if the caller shall send it now; its bytes then count
   // until Arrive or GiveUp. Otherwise keeps `send` until there is room.
   bool Begin(size_t bytes, Send send) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The number under which the receiver will say that it has the message.
+  // The number under which the receiver will say that it has the message. A number that is used
+  // again says that the receiver has the message before.
   void SetNumber(uint64_t number, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // The receiver has a message. Returns what is to be sent now, as Begin does. Nothing for a number
   // that is not on its way.

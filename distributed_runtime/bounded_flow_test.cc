@@ -66,6 +66,15 @@ TEST_F(BoundedFlowTest, AReceiverThatNamesOtherMessagesChangesNothing) {
   EXPECT_EQ(flow_.on_its_way(), 80);
 }
 
+TEST_F(BoundedFlowTest, ANumberThatIsUsedAgainTooEarlyKeepsNoRoom) {
+  Start(1, 40);
+  Start(1, 50);
+  EXPECT_EQ(flow_.on_its_way(), 50);
+  Arrive(1);
+  Arrive(1);
+  EXPECT_EQ(flow_.on_its_way(), 0);
+}
+
 TEST_F(BoundedFlowTest, AMessageThatGoesAnotherWayMakesRoom) {
   EXPECT_TRUE(flow_.Begin(80, [] {}));
   Start(2, 80);
