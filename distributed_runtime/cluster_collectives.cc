@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/tensor_coding.h"
-#include "framework/proto_conversion.h"
 #include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
@@ -26,65 +26,6 @@ std::string LeaderOf(const std::vector<ClusterTask>& tasks) {
     }
   }
   return tasks[0].name;
-}
-
-void EncodeSpec(const CollectiveSpec& spec, proto::CollectiveRecord* record) {
-  record->set_kind(static_cast<int>(spec.kind));
-  record->set_merge(static_cast<int>(spec.merge));
-  record->set_divides(spec.divides);
-  record->set_dtype(DataTypeToProto(spec.dtype));
-  record->set_group_size(spec.group_size);
-  record->set_group_key(spec.group_key);
-  record->set_instance_key(spec.instance_key);
-  record->set_scope(spec.scope);
-}
-
-StatusOr<CollectiveSpec> DecodeSpec(const proto::CollectiveRecord& record) {
-  CollectiveSpec spec;
-  MS_ASSIGN_OR_RETURN(spec.dtype, DataTypeFromProto(record.dtype()));
-  if (record.kind() < 0 || record.kind() > 2 || record.merge() < 0 || record.merge() > 3 ||
-      record.group_size() < 1 || !IsReducible(spec.dtype)) {
-    return errors::InvalidArgument("a request for a collective operation makes no sense");
-  }
-  spec.kind = static_cast<CollectiveSpec::Kind>(record.kind());
-  spec.merge = static_cast<MergeOp>(record.merge());
-  spec.divides = record.divides();
-  spec.group_size = record.group_size();
-  spec.group_key = record.group_key();
-  spec.instance_key = record.instance_key();
-  spec.scope = record.scope();
-  return spec;
-}
-
-// Sends the answer to a member of another task.
-CollectiveArrival::Done AnswerBy(const Reply& reply) {
-  return [reply](const Status& status, const MeetingOutcome& outcome) {
-    proto::JoinCollectiveResponse response;
-    TensorWriter writer;
-    Status written = status;
-    if (written.ok()) written = writer.Add(outcome.result, response.mutable_result());
-    if (!written.ok()) return reply.Give(written);
-    response.set_meeting(outcome.number);
-    if (!outcome.result.has_value()) {
-      for (const std::string& member : outcome.members) response.add_members(member);
-      response.set_source(outcome.source);
-    }
-    reply.Give(writer.Finish(response));
-  };
-}
-
-Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome) {
-  proto::JoinCollectiveResponse response;
-  MS_RETURN_IF_ERROR(DecodeMessage(reader, &response));
-  MS_ASSIGN_OR_RETURN(outcome->result, DecodeTensor(response.result(), reader));
-  outcome->number = response.meeting();
-  outcome->members.assign(response.members().begin(), response.members().end());
-  outcome->source = response.source();
-  const int members = response.members_size();
-  if (outcome->result.has_value() || (outcome->source >= 0 && outcome->source < members)) {
-    return absl::OkStatus();
-  }
-  return errors::InvalidArgument("the answer about a collective operation makes no sense");
 }
 
 }  // namespace
@@ -163,6 +104,7 @@ void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t numbe
 
 void ClusterCollectives::Conclude(uint64_t number, const Status& status,
                                   const MeetingOutcome& outcome) {
+  const bool is_exchange = status.ok() && !outcome.result.has_value();
   Waiting waiting;
   bool is_waiting = false;
   {
@@ -172,12 +114,16 @@ void ClusterCollectives::Conclude(uint64_t number, const Status& status,
     if (is_waiting) {
       waiting = std::move(found->second);
       waiting_.erase(found);
-      numbers_.erase(waiting.member.ticket);
+      if (!is_exchange) numbers_.erase(waiting.member.ticket);
     }
   }
-  const bool is_exchange = status.ok() && !outcome.result.has_value();
   if (is_exchange && is_waiting) {
-    return Exchange(outcome.number)->Add(waiting.spec, outcome, std::move(waiting.member));
+    const void* const ticket = waiting.member.ticket;
+    const std::shared_ptr<CollectiveExchange> exchange = Exchange(outcome.number);
+    exchange->Add(waiting.spec, outcome, std::move(waiting.member));
+    // Cancel may have come before Add.
+    if (!TakeNumber(ticket, number)) exchange->Cancel(ticket);
+    return;
   }
   if (is_waiting) return waiting.member.done(status, outcome.result);
   if (!is_exchange) return;
@@ -187,6 +133,15 @@ void ClusterCollectives::Conclude(uint64_t number, const Status& status,
                                              "ended")));
 }
 
+bool ClusterCollectives::TakeNumber(const void* ticket, uint64_t number) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = numbers_.find(ticket);
+  if (found == numbers_.end()) return false;
+  // Another execution may have the ticket by now.
+  if (found->second == number) numbers_.erase(found);
+  return true;
+}
+
 void ClusterCollectives::Cancel(const void* ticket) {
   Waiting waiting;
   uint64_t number = 0;
@@ -194,13 +149,16 @@ void ClusterCollectives::Cancel(const void* ticket) {
   std::vector<std::shared_ptr<CollectiveExchange>> exchanges;
   {
     absl::MutexLock lock(&mutex_);
-    const auto found = numbers_.find(ticket);
-    is_waiting = found != numbers_.end();
-    if (is_waiting) {
+    auto present = waiting_.end();
+    if (const auto found = numbers_.find(ticket); found != numbers_.end()) {
       number = found->second;
-      waiting = std::move(waiting_[number]);
-      waiting_.erase(number);
+      present = waiting_.find(number);
       numbers_.erase(found);
+    }
+    is_waiting = present != waiting_.end();
+    if (is_waiting) {
+      waiting = std::move(present->second);
+      waiting_.erase(present);
     } else {
       for (const auto& [meeting, exchange] : exchanges_) exchanges.push_back(exchange);
     }
@@ -307,7 +265,7 @@ void ClusterCollectives::LoseLeader() {
   {
     absl::MutexLock lock(&mutex_);
     waiting.swap(waiting_);
-    numbers_.clear();
+    for (const auto& [number, one] : waiting) numbers_.erase(one.member.ticket);
     silence_.clear();
   }
   const Status lost =
@@ -424,9 +382,7 @@ void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
     MS_ASSIGN_OR_RETURN(Tensor tensor, DecodeTensor(message.tensor(), request));
     arrival.gives = tensor.has_value();
     arrival.shape = tensor.shape();
-    if (arrival.gives && tensor.dtype() != spec.dtype) {
-      return errors::InvalidArgument("the tensor of a member has another type");
-    }
+    MS_RETURN_IF_ERROR(CheckGiven(spec, tensor));
     if (!message.tensor().is_shape_only()) arrival.tensor = std::move(tensor);
     return spec;
   };

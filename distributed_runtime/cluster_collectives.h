@@ -72,6 +72,8 @@ class ClusterCollectives final : public Collectives {
   // The meeting of a member of this task has taken place.
   void Conclude(uint64_t number, const Status& status, const MeetingOutcome& outcome)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Forgets the ticket of an execution that waits no more. False: Cancel has taken it.
+  bool TakeNumber(const void* ticket, uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<CollectiveExchange> Exchange(uint64_t meeting) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndExchange(uint64_t meeting, bool has_failed) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskMembers() ABSL_LOCKS_EXCLUDED(mutex_);

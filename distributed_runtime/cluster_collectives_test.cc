@@ -6,6 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "distributed_runtime/collective_coding.h"
+#include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
@@ -325,6 +327,28 @@ TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
   }
   PayloadReader nothing((Payload()));
   EXPECT_FALSE(collectives->Handle("Sing", &nothing, Reply([](const Status&, Payload) {})));
+}
+
+TEST_F(ClusterCollectivesTest, MembersThatComeWithoutTheirTensorAreRefused) {
+  const ResourceRef<ClusterCollectives>& leader = servers_[0]->worker()->collectives();
+  for (const auto kind : {CollectiveSpec::Kind::kReduce, CollectiveSpec::Kind::kGather}) {
+    CollectiveSpec spec = Spec(2);
+    spec.kind = kind;
+    proto::JoinCollectiveRequest request;
+    EncodeSpec(spec, request.mutable_operation());
+    request.set_task("/job:worker/replica:0/task:1");
+    request.set_member(Device(1));
+    PayloadReader reader(EncodeMessage(request));
+    Status status;
+    const Reply reply([&status](const Status&, Payload response) {
+      PayloadReader answer(std::move(response));
+      proto::StatusMessage message;
+      ASSERT_TRUE(DecodeMessage(&answer, &message).ok());
+      status = DecodeStatus(message);
+    });
+    EXPECT_TRUE(leader->Handle("JoinCollective", &reader, reply));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
 }
 
 }  // namespace
