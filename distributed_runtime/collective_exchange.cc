@@ -347,6 +347,9 @@ StatusOr<Tensor> CollectiveExchange::PieceFor(const Question& question) const {
   if (task < 0 || task >= static_cast<int>(ranges_.size())) {
     return errors::InvalidArgument("a collective operation has no task ", task);
   }
+  if (!question.of_result && spec_.kind != Kind::kReduce) {
+    return errors::InvalidArgument("only reductions have pieces that are not of the result");
+  }
   const Range& range = ranges_[task];
   return ElementsOf(question.of_result ? result_ : given_, range.begin, range.end);
 }
