@@ -34,6 +34,7 @@ class TaskWatch {
   struct Task {
     bool has_answered = false;
     absl::Time asked = absl::InfiniteFuture();  // first, of the requests since the last answer
+    absl::Time last_result = absl::InfiniteFuture();  // of any request
   };
   const absl::Duration patience_;
   absl::Mutex mutex_;

@@ -54,6 +54,14 @@ TEST_F(TaskWatchTest, TheNextSessionWaitsAsLongAgain) {
   EXPECT_TRUE(Ask(111, Refused(), 111));
 }
 
+TEST_F(TaskWatchTest, ASessionThatGaveUpCostsTheNextOneNothing) {
+  EXPECT_FALSE(Ask(0, absl::OkStatus(), 0));
+  EXPECT_FALSE(Ask(100, Refused(), 102));
+  EXPECT_EQ(watch_.Ask(0, At(3600)), At(3605));
+  EXPECT_FALSE(watch_.TakeResult(0, Refused(), At(3602)));
+  EXPECT_TRUE(Ask(3605, Refused(), 3605));
+}
+
 TEST_F(TaskWatchTest, AnAnswerBeginsAnew) {
   EXPECT_FALSE(Ask(0, absl::OkStatus(), 0));
   EXPECT_FALSE(Ask(100, Refused(), 100));
