@@ -159,6 +159,10 @@ void CollectiveMeetings::Arrive(const CollectiveSpec& spec, CollectiveArrival ar
 bool CollectiveMeetings::Add(const CollectiveSpec& spec, CollectiveArrival arrival,
                              Meeting* complete, Failed* failed) {
   Group& group = groups_[{spec.scope, spec.group_key}];
+  const bool is_new = static_cast<int64_t>(group.known.size()) != spec.group_size ||
+                      group.known.count(arrival.member) == 0;
+  // Another group has the number now: nobody waits for members of the former one.
+  if (is_new) group.known.clear();
   Queue& queue = group.instances[spec.instance_key];
   auto meeting = queue.begin();
   while (meeting != queue.end() && meeting->Has(arrival.member)) ++meeting;

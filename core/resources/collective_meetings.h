@@ -111,7 +111,7 @@ class CollectiveMeetings {
   };
   using Queue = std::list<Meeting>;  // of one operation, in order
   struct Group {
-    std::set<std::string> known;         // the members of the last meeting
+    std::set<std::string> known;         // of the last meeting, until somebody else comes
     std::map<int64_t, Queue> instances;  // none is empty
   };
   // Those who get an error.

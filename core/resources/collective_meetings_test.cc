@@ -246,6 +246,20 @@ TEST_F(CollectiveMeetingsTest, ALostTaskIsNamed) {
   ExpectError(waiting, absl::StatusCode::kUnavailable, {lost, "was lost", "no connection"});
 }
 
+// A cluster may go on without a task that was lost, or with another one.
+TEST_F(CollectiveMeetingsTest, ALostTaskIsNoMatterToAnotherGroup) {
+  const std::string lost(TaskOfMember(Device(2)));
+  for (const int other : {1, 3}) {
+    for (int member = 0; member < 3; ++member) Arrive(Sum(3), Device(member), 1);
+    const int64_t size = other == 1 ? 2 : 3;
+    const size_t waiting = Arrive(Sum(size), Device(other), 1);
+    EXPECT_THAT(meetings_.KnownTasks(Sum(size)), IsEmpty());
+    meetings_.LoseTask(lost, absl::UnavailableError("no connection"));
+    EXPECT_EQ(got_[waiting]->times, 0);
+    meetings_.EndAll(errors::Cancelled("closed"));
+  }
+}
+
 TEST_F(CollectiveMeetingsTest, SaysWhoIsMissing) {
   EXPECT_EQ(meetings_.Missing(Sum(3), Device(0)),
             absl::StrCat("2 of 3 members of collective group 1, instance 5 besides ", Device(0)));
