@@ -370,6 +370,7 @@ bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request
 }
 
 void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
+  const size_t size = request->left();
   proto::JoinCollectiveRequest message;
   CollectiveArrival arrival;
   const auto read = [&]() -> StatusOr<CollectiveSpec> {
@@ -390,7 +391,9 @@ void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
   if (!spec.ok()) return reply.Give(spec.status());
   arrival.ticket = {message.task(), message.ticket()};
   arrival.member = message.member();
-  arrival.done = AnswerBy(reply);
+  const std::shared_ptr<Traffic> traffic = peers_->TrafficWith(message.task());
+  traffic->AddReceived(size);
+  arrival.done = AnswerBy(reply.Counted(traffic));
   Watch(message.task());
   meetings_.LeaveBefore({message.task(), message.oldest()}, "its step has ended");
   meetings_.Arrive(*spec, std::move(arrival), SerialLoop);

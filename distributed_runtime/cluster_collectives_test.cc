@@ -79,6 +79,13 @@ class ClusterCollectivesTest : public ClusterTest {
     return absl::StrContains(there, "besides ") ? absl::StrContains(all, Device(task))
                                                 : !absl::StrContains(all, Device(task));
   }
+  int64_t SentBytes(int task) {
+    proto::TaskStatusRecord status;
+    servers_[task]->AddStatus(&status);
+    int64_t bytes = 0;
+    for (const proto::TrafficRecord& traffic : status.traffic()) bytes += traffic.sent_bytes();
+    return bytes;
+  }
   // As Run, in a session of that task alone.
   StatusOr<std::vector<Tensor>> RunOn(int task, const Output& fetch, int64_t timeout_ms = 0) {
     proto::ConfigProto config;
@@ -158,6 +165,21 @@ TEST_F(ClusterCollectivesTest, GathersAndBroadcasts) {
     ASSERT_TRUE(got.ok()) << got.status();
     for (int i = 0; i < 3; ++i) EXPECT_EQ(Elements<float>((*got)[i]), rows);
     for (int i = 3; i < 6; ++i) EXPECT_EQ(Elements<float>((*got)[i]), Values(size, 7));
+  }
+}
+
+// The first task leads the steps, and gives the other one what that asks for.
+TEST_F(ClusterCollectivesTest, BytesThatATaskGivesAreCounted) {
+  session = Open(0);
+  for (const int64_t size : {4000, 40000}) {
+    const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, size, 1), 2),
+                                      Reduce(1, 0, Numbers(1, 0, size, 2), 2)};
+    ASSERT_TRUE(Run(sums).ok());  // also sends the graph
+    const int64_t before = SentBytes(0);
+    ASSERT_TRUE(Run(sums).ok());
+    const int64_t bytes = size * static_cast<int64_t>(sizeof(float));
+    EXPECT_TRUE(Eventually([&] { return SentBytes(0) - before >= bytes; })) << size;
+    EXPECT_LT(SentBytes(0) - before, bytes * 3 / 2) << size;
   }
 }
 

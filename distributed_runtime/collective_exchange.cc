@@ -354,6 +354,13 @@ StatusOr<Tensor> CollectiveExchange::PieceFor(const Question& question) const {
   return ElementsOf(question.of_result ? result_ : given_, range.begin, range.end);
 }
 
+Reply CollectiveExchange::Counted(const Question& question) const {
+  if (question.asker < 0 || question.asker >= static_cast<int>(tasks_.size())) {
+    return question.reply;
+  }
+  return question.reply.Counted(peers_->TrafficWith(tasks_[question.asker]));
+}
+
 void CollectiveExchange::Advance() {
   std::vector<std::pair<Reply, StatusOr<Tensor>>> answers;
   std::vector<CollectiveMember> members;
@@ -367,7 +374,7 @@ void CollectiveExchange::Advance() {
         ++at;
         continue;
       }
-      answers.emplace_back(at->reply, PieceFor(*at));
+      answers.emplace_back(Counted(*at), PieceFor(*at));
       at = questions_.erase(at);
       --unasked_;
     }

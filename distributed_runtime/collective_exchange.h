@@ -85,6 +85,8 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   // Answers what can be answered, and ends what has ended.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
   bool CanAnswer(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The reply to it, whose bytes are counted.
+  Reply Counted(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Tensor> PieceFor(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uint64_t meeting_;
