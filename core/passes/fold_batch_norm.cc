@@ -134,7 +134,8 @@ Status FoldFrom(StepOps* ops, int i) {
   int last = ops->OnlyReader(conv.outputs[0]);
   std::vector<int> replaced;
   const float* bias = nullptr;
-  if (last >= 0 && ops->op(last).type() == "BiasAdd" && FormatOf(ops->op(last)) == FormatOf(conv)) {
+  if (last >= 0 && ops->op(last).type() == "BiasAdd" && !ops->op(last).names_kernel() &&
+      FormatOf(ops->op(last)) == FormatOf(conv)) {
     bias = ConstantVector(*ops, ops->op(last).inputs[1], channels);
     if (bias == nullptr) return absl::OkStatus();
     replaced.push_back(last);

@@ -99,6 +99,13 @@ TEST_F(FoldBatchNormTest, WhatIsNotTheSameInEveryStepStays) {
               ElementsAre("Conv2D", "BiasAdd", "FusedBatchNormV3"));
 }
 
+TEST_F(FoldBatchNormTest, AKernelThatTheProgramNamesStays) {
+  const Output conv = Conv(Fed("x", {2, 6, 5, 5}), Constant(Numbers({3, 3, 5, 7})));
+  const Output biased = Op("BiasAdd", {conv, Constant(Numbers({7}))}, {{"_kernel", ""}});
+  EXPECT_THAT(ExecutedOps({Norm(biased, 7)->output(0)}),
+              ElementsAre("Conv2D", "BiasAdd", "FusedBatchNormV3"));
+}
+
 TEST_F(FoldBatchNormTest, WhatOthersReadStays) {
   const Output conv = Conv(Fed("x", {2, 6, 5, 5}), Constant(Numbers({3, 3, 5, 7})));
   const Node* const norm = Norm(conv, 7);

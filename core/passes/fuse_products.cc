@@ -32,9 +32,13 @@ bool IsChannelsLast(const StepOp& op) {
   return !format.ok() || *format == "NHWC";
 }
 
+// True if operation `i`, which may be -1, can become a part of another one.
+bool MayBeMember(const StepOps& ops, int i) { return i >= 0 && !ops.op(i).names_kernel(); }
+
 // The tensor that operation `i` adds to `value`, element by element, if that is what it does.
 std::optional<Output> AddedTensor(const StepOps& ops, int i, const Output& value) {
-  if (i < 0 || (ops.op(i).type() != "Add" && ops.op(i).type() != "AddV2")) return std::nullopt;
+  if (!MayBeMember(ops, i)) return std::nullopt;
+  if (ops.op(i).type() != "Add" && ops.op(i).type() != "AddV2") return std::nullopt;
   const std::vector<Output>& inputs = ops.op(i).inputs;
   const Output other = inputs[inputs[0] == value ? 1 : 0];
   return HaveSameShape(ops, value, other) ? std::make_optional(other) : std::nullopt;
@@ -48,7 +52,7 @@ Status FuseFrom(StepOps* ops, int first) {
     return absl::OkStatus();
   }
   const int second = ops->OnlyReader(product.outputs[0]);
-  if (second < 0) return absl::OkStatus();
+  if (!MayBeMember(*ops, second)) return absl::OkStatus();
   const std::optional<Output> bias = AddedVector(*ops, ops->op(second), product.outputs[0]);
   if (!bias.has_value()) return absl::OkStatus();
   std::vector<std::string> fused = {"BiasAdd"};
@@ -63,7 +67,8 @@ Status FuseFrom(StepOps* ops, int first) {
     args.push_back(*added);
     next = only_reader();
   }
-  if (next >= 0 && (ops->op(next).type() == "Relu" || ops->op(next).type() == "Relu6")) {
+  if (MayBeMember(*ops, next) &&
+      (ops->op(next).type() == "Relu" || ops->op(next).type() == "Relu6")) {
     fused.push_back(ops->op(next).type());
     members.push_back(next);
   }

@@ -101,6 +101,16 @@ TEST_F(FuseProductsTest, SpecialNumbersKeepTheirBits) {
   EXPECT_EQ(Saved({Op("Relu6", {sum})}), 2);
 }
 
+TEST_F(FuseProductsTest, KernelsThatTheProgramNamesStay) {
+  Matrices();
+  const Output product = Op("MatMul", {x_, w_});
+  EXPECT_EQ(Saved({Op("BiasAdd", {product, b_}, {{"_kernel", ""}})}), 0);
+  const Output sum = Op("BiasAdd", {product, b_});
+  const Output added = Fed("added", {5, 9});
+  EXPECT_EQ(Saved({Op("AddV2", {sum, added}, {{"_kernel", ""}})}), 1);
+  EXPECT_EQ(Saved({Op("Relu", {sum}, {{"_kernel", ""}})}), 1);
+}
+
 TEST_F(FuseProductsTest, NotANumberStays) {
   Matrices();
   const Output nan = Constant(Tensor::Scalar<float>(std::numeric_limits<float>::quiet_NaN()));
