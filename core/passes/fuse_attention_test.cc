@@ -209,6 +209,13 @@ TEST_F(FuseAttentionTest, BatchesThatBroadcastStay) {
   ExpectNotFused({Attend(scores, Sizes())});
 }
 
+TEST_F(FuseAttentionTest, FewQueriesStay) {
+  const Sizes few = {2, 3, 3, 7, 8, 6};
+  ExpectNotFused({Attend(Scores(few), few)});
+  const Sizes enough = {2, 3, 4, 7, 8, 6};
+  ExpectFused(Attend(Scores(enough), enough), enough);
+}
+
 TEST_F(FuseAttentionTest, EmptyTensors) {
   for (const Sizes& sizes :
        {Sizes{0, 3, 5, 7, 8, 6}, Sizes{2, 3, 0, 7, 8, 6}, Sizes{2, 3, 5, 0, 8, 6},
@@ -224,7 +231,7 @@ TEST_F(FuseAttentionTest, RandomSizes) {
     return std::uniform_int_distribution<int64_t>(1, most)(random);
   };
   for (int i = 0; i < 12; ++i) {
-    const Sizes sizes = {size(2), size(3), size(100), size(70), size(40), size(40)};
+    const Sizes sizes = {size(2), size(3), size(96) + 4, size(70), size(40), size(40)};
     const Output scaled = Op("Mul", {Scores(sizes), Constant(0.25f)});
     const Output sum = Op("AddV2", {scaled, Values({sizes.queries, sizes.keys})});
     ExpectFused(Attend(sum, sizes), sizes);
