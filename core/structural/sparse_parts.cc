@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "framework/opaque_cell.h"
 
 namespace millstream {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 void MoveElement(const Tensor& from, int64_t i, const Tensor& to, int64_t j) {
   if (from.dtype() == DataType::kString) {
     to.data<std::string>()[j] = from.data<std::string>()[i];
+    return;
+  }
+  if (!IsPlainData(from.dtype())) {
+    to.data<OpaqueCell>()[j] = from.data<OpaqueCell>()[i];
     return;
   }
   const size_t size = DataTypeSize(from.dtype());

@@ -66,6 +66,24 @@ def _as_fetched(values: Any, order: tuple[int, ...], dtype: Any) -> list[Any]:
     return [one.encode() for one in picked] if dtype == tf.string else picked
 
 
+def test_variants_outlive_the_step_that_kept_them() -> None:
+    fed = tf.placeholder(tf.float32, [None])
+    variants = gen_ops.ragged_tensor_to_variant([[0, 1, 2]], fed, batched_input=True)
+    add = gen_ops.add_many_sparse_to_tensors_map(
+        [[0, 0], [1, 0]], variants, [2, 1], shared_name="variants"
+    )
+    handles = tf.placeholder(tf.int64, [None])
+    taken = _take(handles, tf.variant, "variants")[1]
+    splits, values = gen_ops.ragged_tensor_from_variant(
+        taken, input_ragged_rank=0, output_ragged_rank=1, Tvalues=tf.float32, Tsplits=tf.int64
+    )
+    with tf.Session() as sess:
+        kept = [sess.run(add, {fed: [float(step), 9.0]}) for step in range(3)]
+        for step in range(3):
+            found = sess.run([splits[0], values], {handles: kept[step]})
+            assert [one.tolist() for one in found] == [[0, 1, 2], [step, 9]]
+
+
 def test_mistakes_are_refused() -> None:
     with pytest.raises(ValueError, match="Rank of input SparseTensor should be > 1"):
         gen_ops.add_many_sparse_to_tensors_map([[0]], [1.0], [2])
