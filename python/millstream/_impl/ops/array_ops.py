@@ -403,7 +403,7 @@ def gather(
     params
         The tensor, which may be ragged, or a variable.
     indices
-        The indices, of any shape; it takes the place of the dimension.
+        The indices, of any shape; it takes the place of the dimension. They may be ragged.
     validate_indices
         Not used: indices are always checked.
     name
@@ -423,6 +423,9 @@ def gather(
     if hasattr(params, "_rows_at") and axis == 0:
         rows_at: Tensor = params._rows_at(indices)
         return rows_at
+    if hasattr(indices, "with_flat_values") and isinstance(axis, int) and axis == 0:
+        found: Tensor = indices.with_flat_values(gather(params, indices.flat_values, name=name))
+        return found
     rows = getattr(params, "sparse_read", None)
     if rows is not None and isinstance(axis, int) and axis == 0 and batch_dims == 0:
         return rows(indices, name=name)

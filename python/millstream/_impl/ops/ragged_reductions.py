@@ -8,7 +8,7 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph import scopes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import array_join, math_ops, reductions
+from millstream._impl.ops import array_join, check_ops, math_ops, reductions
 from millstream._impl.ops.ragged_rows import RaggedRows, rowids_of_splits
 from millstream._impl.ops.ragged_slicing import gather_rows
 from millstream._impl.values import dtypes
@@ -108,7 +108,7 @@ def _segments(kind: str, values: Any, segments: Tensor, count: Tensor) -> Any:
     splits = array_join.concat([none, reductions.cumsum(longest)], 0)
     starts = gen_ops.gather_v2(splits, segments, 0)
     _, places = gen_ops.ragged_range(
-        starts, starts + lengths, gen_ops.ones_like(starts[:1])[0], Tsplits=splits.dtype
+        starts, starts + lengths, convert_to_tensor(1, starts.dtype), Tsplits=splits.dtype
     )
     return values._like(_segments(kind, values.values, places, splits[-1]), splits)
 
@@ -141,12 +141,32 @@ def side_by_side(tensors: list[Any], axis: int) -> Any:
 
 
 def rows_in_turn(tensors: list[Any]) -> Any:
-    """Row 0 of each, then row 1 of each, and so on."""
+    """Row 0 of each, then row 1 of each, and so on. They must have as many rows."""
     rows = tensors[0].nrows(dtypes.int64)
     count = len(tensors)
+    checks = [
+        check_ops.assert_equal(
+            rows,
+            one.nrows(dtypes.int64),
+            message=f"Input tensors at index 0 and {i} have incompatible shapes: as many rows are "
+            "expected.",
+        )
+        for i, one in enumerate(tensors)
+        if i
+    ]
+    with scopes.control_dependencies(checks):
+        rows = gen_ops.identity(rows)
     places = gen_ops.reshape(math_ops.range(rows * count), array_join.stack([count, rows]))
     order = gen_ops.reshape(gen_ops.transpose(places, [1, 0]), [-1])
     return gather_rows(joined_rows(tensors), order)
+
+
+def with_splits_of(value: Any, tensors: list[Any]) -> Any:
+    """A result with splits of int32 if all ragged tensors that it is made of have these."""
+    kinds = {one.row_splits.dtype for one in tensors if isinstance(one, RaggedRows)}
+    if not isinstance(value, RaggedRows) or not kinds:
+        return value
+    return value.with_row_splits_dtype(kinds.pop() if len(kinds) == 1 else dtypes.int64)
 
 
 def with_ragged_rank(kind: Any, value: Any, ragged_rank: int) -> Any:
@@ -183,7 +203,8 @@ class RaggedFunctions(RaggedRows):
                 raise ValueError(f"axis: {axis} counts from the end, and the rank is unknown")
             place = int(axis) + (rank or 0) if axis < 0 else int(axis)
             depth = max(getattr(one, "ragged_rank", 1) for one in values)
-            return side_by_side([with_ragged_rank(type(self), one, depth) for one in values], place)
+            tensors = [with_ragged_rank(type(self), one, depth) for one in values]
+            return with_splits_of(side_by_side(tensors, place), values)
 
     def _rows_at(self, indices: Any) -> Any:
         """What `tf.gather` gives."""

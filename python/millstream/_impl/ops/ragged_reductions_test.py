@@ -85,11 +85,36 @@ def test_side_by_side() -> None:
     assert _value(tf.concat([deep, deep], axis=1)) == [rows + rows for rows in _DEEP]
 
 
+def test_rows_without_rows() -> None:
+    none = tf.ragged.constant([[], []], tf.float32, ragged_rank=2)
+    assert _value(tf.reduce_sum(none, axis=0)) == []
+    assert _value(tf.reduce_sum(none, axis=1)) == [[], []]
+    assert _value(tf.reduce_mean(none, axis=1)) == [[], []]
+
+
+def test_tensors_side_by_side_have_as_many_rows() -> None:
+    two, three = tf.ragged.constant([[1], [2]]), tf.ragged.constant([[4], [5], [6]])
+    for tensors in ([two, three], [three, two]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="index 0 and 1 have incompatible"):
+            _value(tf.concat(tensors, axis=1))
+
+
+def test_splits_keep_their_type() -> None:
+    short = tf.ragged.constant(_DEEP, tf.int32, row_splits_dtype=tf.int32)
+    long = tf.ragged.constant(_DEEP, tf.int32)
+    for axis in range(3):
+        for tensors, dtype in (([short, short], tf.int32), ([short, long], tf.int64)):
+            splits = tf.concat(tensors, axis).nested_row_splits
+            assert [one.dtype for one in splits] == [dtype, dtype]
+
+
 def test_rows_at_indices() -> None:
     ragged = tf.ragged.constant(_ROWS, tf.int32)
     assert _value(tf.gather(ragged, [2, 0])) == [_ROWS[2], _ROWS[0]]
     picked = tf.gather(ragged, tf.ragged.constant([[3], [], [0, 1]]))
     assert _value(picked) == [[_ROWS[3]], [], [_ROWS[0], _ROWS[1]]]
+    tensor = tf.constant([10, 20, 30])
+    assert _value(tf.gather(tensor, tf.ragged.constant([[1], [], [2, 0]]))) == [[20], [], [30, 10]]
 
 
 def test_functions_of_elements() -> None:

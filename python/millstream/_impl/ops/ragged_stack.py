@@ -14,6 +14,7 @@ from millstream._impl.ops.ragged_reductions import (
     joined_rows,
     rows_in_turn,
     with_ragged_rank,
+    with_splits_of,
 )
 from millstream._impl.ops.ragged_tensor import RaggedTensor
 from millstream._impl.values import dtypes
@@ -66,7 +67,8 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
         axis += rank + 1 if axis < 0 else 0
         depth = max(getattr(one, "ragged_rank", 0) for one in tensors)
         depth = min(max(axis, depth), rank - 1)
-        return _stacked([with_ragged_rank(RaggedTensor, one, depth) for one in tensors], axis)
+        rows = [with_ragged_rank(RaggedTensor, one, depth) for one in tensors]
+        return with_splits_of(_stacked(rows, axis), tensors)
 
 
 def _stacked(tensors: list[Any], axis: int) -> Any:

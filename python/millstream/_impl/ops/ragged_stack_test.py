@@ -58,6 +58,13 @@ def test_tensors_and_ragged_tensors() -> None:
     assert _value(both) == [[[1, 2], [5]], [[3, 4], [6]]]
 
 
+def test_splits_keep_their_type() -> None:
+    rows = tf.ragged.constant(_A, tf.int32, row_splits_dtype=tf.int32)
+    for axis in range(3):
+        splits = tf.ragged.stack([rows, rows], axis).nested_row_splits
+        assert {one.dtype for one in splits} == {tf.int32}
+
+
 def test_vectors_and_scalars() -> None:
     none = tf.constant([], tf.int32)
     assert _value(tf.ragged.stack([[1, 2], [3], none])) == [[1, 2], [3], []]
@@ -72,3 +79,5 @@ def test_mistakes_are_refused() -> None:
         tf.ragged.stack([[1]], axis=2)
     with pytest.raises(ValueError, match="one tensor or more"):
         tf.ragged.stack([])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="index 0 and 1 have incompatible"):
+        _value(tf.ragged.stack([_ragged(_A), _ragged([[8]])], axis=1))
