@@ -513,6 +513,28 @@ class TensorArraySpec(TypeSpec):
             and self._dynamic_size == spec._dynamic_size
         )
 
+    def most_specific_compatible_type(self, other: Any) -> TensorArraySpec:
+        """What this specification and another one have in common.
+
+        Parameters
+        ----------
+        other
+            The other specification.
+
+        Raises
+        ------
+        ValueError
+            It is of another kind, type or growth.
+        """
+        if not isinstance(other, TensorArraySpec) or (self._dtype, self._dynamic_size) != (
+            other._dtype,
+            other._dynamic_size,
+        ):
+            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
+        infer_shape = self._infer_shape and other._infer_shape
+        return TensorArraySpec(shape, self._dtype, self._dynamic_size, infer_shape)
+
     @property
     def value_type(self) -> Any:
         """`TensorArray`."""

@@ -63,6 +63,13 @@ def test_what_two_have_in_common() -> None:
         ragged.most_specific_compatible_type(tf.RaggedTensorSpec([2, None, 3], ragged_rank=1))
     with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
         tf.TensorSpec([2]).most_specific_compatible_type(tf.TensorSpec([2], tf.int32))
+    array = tf.TensorArraySpec([2])
+    other = tf.TensorArraySpec([3], infer_shape=False)
+    assert array.most_specific_compatible_type(other) == tf.TensorArraySpec(
+        [None], infer_shape=False
+    )
+    with pytest.raises(ValueError, match="No TypeSpec is compatible with both"):
+        array.most_specific_compatible_type(tf.TensorArraySpec([2], dynamic_size=True))
 
 
 def test_specifications_of_tensors() -> None:
