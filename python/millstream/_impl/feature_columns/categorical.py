@@ -268,8 +268,8 @@ def categorical_column_with_vocabulary_list(
     if len(set(words)) != len(words):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     kind = np.asarray(words).dtype.kind
-    own = {"U": dtypes.string, "S": dtypes.string, "O": dtypes.string, "i": dtypes.int64}.get(kind)
-    if own is None:
+    own = dtypes.string if kind in "USO" else dtypes.int64
+    if kind not in "USOiu":
         raise ValueError(
             f"vocabulary_list must be texts or integers, column_name: {key}, got {vocabulary_list}"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
@@ -289,7 +289,7 @@ def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
     {'day': VarLenFeature(dtype=tf.int64)}
     """
     found: dict[str, Any] = {}
-    if not isinstance(feature_columns, (list, tuple, set, frozenset)):
+    if not isinstance(feature_columns, Iterable):
         raise ValueError(f"feature_columns: expected a list of columns, got {feature_columns!r}")
     for column in feature_columns:
         if not isinstance(column, Column):

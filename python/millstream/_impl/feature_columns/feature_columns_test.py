@@ -93,6 +93,13 @@ def test_words_that_are_not_listed(options: Any, expected: Any) -> None:
     np.testing.assert_array_equal(_run(layer), expected)
 
 
+def test_numbers_that_are_listed() -> None:
+    for numbers in ([3, 2], np.array([3, 2], np.uint8)):
+        column = fc.categorical_column_with_vocabulary_list("id", numbers)
+        layer = fc.input_layer(_features(), [fc.indicator_column(column)])
+        np.testing.assert_array_equal(_run(layer), [[0, 1], [0, 0], [2, 0]])
+
+
 def test_words_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("b\na\nq\n")
     column = fc.categorical_column_with_vocabulary_file("dense", str(tmp_path / "words.txt"), 2)
@@ -148,6 +155,25 @@ def test_crosses_have_the_hashes_of_the_operation() -> None:
     found, expected = _run([layer, tf.reduce_sum(tf.one_hot(ids, 10), 1)])
     assert found.sum() == 6
     np.testing.assert_array_equal(found, expected)
+
+
+def test_crosses_have_known_hashes() -> None:
+    # What version 2.21 of the original gives.
+    features = {
+        "w": tf.constant([["a", "b"], ["", "c"]]),
+        "v": tf.constant([[1], [2]]),
+        "s": tf.SparseTensor([[0, 0], [1, 0], [1, 1]], ["q", "r", "t"], [2, 2]),
+        "n": tf.constant([[-1.0, 0.5], [1.0, 2.0]]),
+    }
+    number = fc.bucketized_column(fc.numeric_column("n", shape=2), [0.0, 1.0])
+    first = fc.crossed_column(["w", "v", number], 10000)
+    second = fc.crossed_column([first, "s"], 10000, hash_key=0)  # 0 stands for no key
+    layers = [fc.input_layer(features, [fc.indicator_column(one)]) for one in (first, second)]
+    found = [np.nonzero(one)[1].tolist() for one in _run(layers)]
+    assert found == [
+        [4532, 4571, 5346, 5890, 1572, 4116, 5191, 5860],
+        [1076, 1464, 2710, 9532, 410, 1024, 1716, 3106, 3198, 4105, 4152, 4394],
+    ]
 
 
 def test_a_linear_model_adds_columns_and_a_bias() -> None:
@@ -206,6 +232,7 @@ def test_examples_are_parsed_as_columns_say() -> None:
         fc.weighted_categorical_column(fc.categorical_column_with_identity("id", 4), "weight"),
     ]
     spec = fc.make_parse_example_spec(columns)
+    assert fc.make_parse_example_spec(iter(columns)) == spec
     assert spec == {
         "x": tf.FixedLenFeature((1,), tf.float32, (0.5,)),
         "word": tf.VarLenFeature(tf.string),

@@ -58,7 +58,7 @@ def cross_hashed(
     >>> tf.sparse.cross_hashed([[["a", "b"]], [["x"]]], num_buckets=100).values.eval().tolist()
     [92, 4]
     """
-    key = _HASH_KEY if hash_key is None else hash_key
+    key = hash_key or _HASH_KEY  # 0 stands for none, as in 1.15
     return _crossed(inputs, name, hashed_output=True, num_buckets=num_buckets, hash_key=key)
 
 
