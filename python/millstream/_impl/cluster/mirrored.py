@@ -50,7 +50,9 @@ def _together(tensors: Sequence[Tensor]) -> list[list[int]]:
     for position, tensor in enumerate(tensors):
         size = tensor.shape.num_elements()
         small = size is not None and size <= _MOST_TOGETHER
-        groups.setdefault(tensor.dtype if small else position, []).append(position)
+        # Types are equal to their numbers, so they must not stand beside positions.
+        key = (tensor.dtype, -1) if small else (tensor.dtype, position)
+        groups.setdefault(key, []).append(position)
     return list(groups.values())
 
 

@@ -182,3 +182,16 @@ def _other_variables(x: Any) -> Any:
 def test_what_makes_no_sense_is_refused(make: Any, message: str) -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_large_gradient_travels_alone_whatever_its_position() -> None:
+    # Types are equal to their numbers: float32 is 1, float64 is 2.
+    with tf.Graph().as_default(), tf.Session() as session:
+        small = [tf.constant([1.0, 2.0]), tf.constant([3.0])]
+        large = [tf.ones([20_000], tf.float64), tf.ones([20_000])]
+        pairs = [(small[0], None), (large[0], None), (large[1], None), (small[1], None)]
+        found = tf.cluster.all_reduce_gradients(pairs, group_size=1)
+        reduces = [op for op in session.graph.get_operations() if op.type == "CollectiveReduce"]
+        assert [op.inputs[0].shape.as_list() for op in reduces] == [[3], [20_000], [20_000]]
+        for (gradient, _), (expected, _) in zip(found, pairs, strict=True):
+            np.testing.assert_array_equal(*session.run([gradient, expected]))

@@ -1,9 +1,9 @@
 """Synchronous training by several workers gives the bits of one worker with all their batches.
 
 Where the workers wait for each other after every step, each step has one gradient of each: it adds
-them, and divides by their number. One worker that computes the
-same gradients, and adds them, gets the same bits. One that computes the gradient of the whole batch
-at once adds the same numbers in another order: it gets the same bits where no sum is rounded.
+them, and divides by their number. One worker that computes the same gradients, and adds them, gets
+the same bits. One that computes the gradient of the whole batch at once adds the same numbers in
+another order: it gets the same bits where no sum is rounded.
 """
 
 from __future__ import annotations
