@@ -223,7 +223,7 @@ def test_tables_of_contrib_are_there(tmp_path: Path) -> None:
         f"path = {str(words)!r}\n"
         "keys = tf.constant(['two', 'three'])\n"
         "ids = lookup.index_table_from_file(path, num_oov_buckets=1).lookup(keys)\n"
-        "own = lookup_ops.index_table_from_tensor(tf.constant(['two']), default_value=7)\n"
+        "own = lookup_ops.index_table_from_tensor(vocabulary_list=['two'], default_value=7)\n"
         "texts = lookup.index_to_string_table_from_file(path, default_value='no')\n"
         "back = texts.lookup(tf.constant([0, 9], tf.int64))\n"
         "table = lookup.MutableHashTable(tf.string, tf.int64, -1)\n"

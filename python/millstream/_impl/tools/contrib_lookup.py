@@ -88,8 +88,13 @@ def index_table_from_tensor(
     hasher_spec: Any = None,
     dtype: Any = dtypes.string,
     name: str | None = None,
+    vocabulary_list: Any = None,
 ) -> Any:
-    """A table from the elements of a vector to their places."""
+    """A table from the elements of a vector to their places.
+
+    `lookup_ops` calls the vector `vocabulary_list`.
+    """
+    mapping = vocabulary_list if mapping is None else mapping
     kind = dtypes.string if dtypes.as_dtype(dtype) == dtypes.string else dtypes.int64
     keys = convert_to_tensor(mapping if hasattr(mapping, "op") else np.asarray(mapping))
     if keys.dtype != kind:
@@ -128,10 +133,13 @@ def index_table_from_file(
 
 
 def index_to_string_table_from_tensor(
-    mapping: Any, default_value: str = "UNK", name: str | None = None
+    mapping: Any = None,
+    default_value: str = "UNK",
+    name: str | None = None,
+    vocabulary_list: Any = None,
 ) -> Any:
     """A table from the places of a vector to its elements."""
-    texts = convert_to_tensor(mapping, dtypes.string)
+    texts = convert_to_tensor(vocabulary_list if mapping is None else mapping, dtypes.string)
     return HashTable(KeyValueTensorInitializer(_numbers_to(texts), texts), default_value, name=name)
 
 
