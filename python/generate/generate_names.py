@@ -33,6 +33,7 @@ _LAZY = frozenset(
         "ops.array_layout",
         "ops.array_reverse",
         "ops.array_search",
+        "ops.array_specs",
         "ops.batched_calls",
         "ops.cosine_ops",
         "ops.critical_sections",

@@ -1,4 +1,4 @@
-"""What is known of values before there are any: of tensors, sparse ones, ragged ones, rows."""
+"""What is known of values before there are any: of tensors, sparse ones and ragged ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from millstream._impl.ops.tensor_array import TensorArray
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
+
+# What has the attributes of a tensor and is none.
+_OTHERS = (SparseTensor, RaggedTensor, IndexedSlices, TensorArray)
 
 
 @public("TypeSpec")
@@ -38,6 +41,15 @@ class TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._serialize")
 
     @classmethod
+    def _of_value(cls, value: Any) -> Any:
+        """The specification of this class of a value; None of values of other kinds."""
+        return None
+
+    def _of(self, spec_or_value: Any) -> Any:
+        given = spec_or_value
+        return given if isinstance(given, TypeSpec) else self._of_value(given)
+
+    @classmethod
     def _deserialize(cls, serialization: tuple[Any, ...]) -> Any:
         """The specification that says this."""
         return cls(*serialization)
@@ -50,9 +62,7 @@ class TypeSpec:
         spec_or_value
             The other specification, or a value.
         """
-        other = spec_or_value
-        if not isinstance(other, TypeSpec):
-            other = _spec_of(spec_or_value)
+        other = self._of(spec_or_value)
         if type(other) is not type(self):
             return False
         pairs = zip(self._serialize(), other._serialize(), strict=True)
@@ -106,21 +116,6 @@ def _may_be_both(mine: Any, others: Any) -> bool:
     if isinstance(mine, (TensorShape, DType)):
         return bool(mine.is_compatible_with(others))
     return bool(mine == others)
-
-
-def _spec_of(value: Any) -> Any:
-    """The specification of a value; None of other values."""
-    if isinstance(value, (SparseTensor, SparseTensorValue)):
-        return SparseTensorSpec.from_value(value)
-    if isinstance(value, (RaggedTensor, RaggedTensorValue)):
-        return RaggedTensorSpec.from_value(value)
-    if isinstance(value, IndexedSlices):
-        return _spec_of_slices(value)
-    if isinstance(value, TensorArray):
-        return TensorArraySpec.from_value(value)
-    if isinstance(value, TensorLike):
-        return TensorSpec.from_tensor(value)
-    return None
 
 
 @public("TensorSpec")
@@ -200,6 +195,11 @@ class TensorSpec(TypeSpec):
         """The name, or None."""
         return self._name
 
+    @classmethod
+    def _of_value(cls, value: Any) -> Any:
+        is_tensor = isinstance(value, TensorLike) and not isinstance(value, _OTHERS)
+        return cls.from_tensor(value) if is_tensor else None
+
     @property
     def value_type(self) -> Any:
         """`Tensor`."""
@@ -213,9 +213,7 @@ class TensorSpec(TypeSpec):
         spec_or_tensor
             The other specification, or a tensor.
         """
-        other = spec_or_tensor
-        if not isinstance(other, TypeSpec):
-            other = _spec_of(spec_or_tensor)
+        other = self._of(spec_or_tensor)
         if not isinstance(other, TensorSpec):
             return False
         types_fit = bool(self._dtype.is_compatible_with(other.dtype))
@@ -296,6 +294,11 @@ class SparseTensorSpec(TypeSpec):
         """Type of the elements."""
         return self._dtype
 
+    @classmethod
+    def _of_value(cls, value: Any) -> Any:
+        is_sparse = isinstance(value, (SparseTensor, SparseTensorValue))
+        return cls.from_value(value) if is_sparse else None
+
     @property
     def value_type(self) -> Any:
         """`SparseTensor`."""
@@ -373,6 +376,11 @@ class RaggedTensorSpec(TypeSpec):
             return cls(value.shape, dtypes.as_dtype(value.dtype), value.ragged_rank, splits)
         raise TypeError(f"value: Expected RaggedTensor, got {value!r}")
 
+    @classmethod
+    def _of_value(cls, value: Any) -> Any:
+        is_ragged = isinstance(value, (RaggedTensor, RaggedTensorValue))
+        return cls.from_value(value) if is_ragged else None
+
     @property
     def value_type(self) -> Any:
         """`RaggedTensor`; `Tensor` without ragged dimensions."""
@@ -380,165 +388,3 @@ class RaggedTensorSpec(TypeSpec):
 
     def _serialize(self) -> tuple[Any, ...]:
         return (self._shape, self._dtype, self._ragged_rank, self._splits_dtype)
-
-
-@public("IndexedSlicesSpec")
-class IndexedSlicesSpec(TypeSpec):
-    """What is known of `IndexedSlices`.
-
-    Parameters
-    ----------
-    shape
-        Shape of the whole tensor, as far as known.
-    dtype
-        Type of the elements.
-    indices_dtype
-        Type of the indices: int32 or int64.
-    dense_shape_dtype
-        Type of the tensor of the whole shape; None where there is none.
-    indices_shape
-        Shape of the indices, which are a vector.
-
-    Examples
-    --------
-    >>> tf.IndexedSlicesSpec([None, 2]).value_type is tf.IndexedSlices
-    True
-    """
-
-    @takes(
-        shape=SHAPE,
-        dtype=DTYPE,
-        indices_dtype=DTYPE,
-        dense_shape_dtype=or_none(DTYPE),
-        indices_shape=SHAPE,
-    )
-    def __init__(
-        self,
-        shape: Any = None,
-        dtype: Any = dtypes.float32,
-        indices_dtype: Any = dtypes.int64,
-        dense_shape_dtype: Any = None,
-        indices_shape: Any = None,
-    ) -> None:
-        self._shape = as_shape(shape)
-        self._dtype = dtypes.as_dtype(dtype)
-        self._indices_dtype = dtypes.as_dtype(indices_dtype)
-        given = dense_shape_dtype
-        self._dense_shape_dtype = None if given is None else dtypes.as_dtype(given)
-        self._indices_shape = as_shape(indices_shape).with_rank(1)
-
-    @property
-    def value_type(self) -> Any:
-        """`IndexedSlices`."""
-        return IndexedSlices
-
-    def _serialize(self) -> tuple[Any, ...]:
-        dense = self._dense_shape_dtype
-        return (self._shape, self._dtype, self._indices_dtype, dense, self._indices_shape)
-
-
-def _spec_of_slices(value: IndexedSlices) -> IndexedSlicesSpec:
-    """The specification of rows of a tensor."""
-    dense = value.dense_shape
-    return IndexedSlicesSpec(
-        TensorShape([None]).concatenate(value.values.shape[1:]),
-        value.dtype,
-        value.indices.dtype,
-        dense.dtype if isinstance(dense, Tensor) else None,
-        value.indices.shape,
-    )
-
-
-@public("TensorArraySpec")
-class TensorArraySpec(TypeSpec):
-    """What is known of a `TensorArray`.
-
-    Parameters
-    ----------
-    element_shape
-        The shape of all elements, as far as known.
-    dtype
-        Type of the elements.
-    dynamic_size
-        Whether a write beyond the end makes the array larger.
-    infer_shape
-        Whether all elements have one shape.
-
-    Examples
-    --------
-    >>> array = tf.TensorArray(tf.float32, size=3, element_shape=[2])
-    >>> tf.TensorArraySpec([None]).is_compatible_with(tf.TensorArraySpec.from_value(array))
-    True
-    """
-
-    @takes(element_shape=SHAPE, dtype=DTYPE)
-    def __init__(
-        self,
-        element_shape: Any = None,
-        dtype: Any = dtypes.float32,
-        dynamic_size: bool = False,
-        infer_shape: bool = True,
-    ) -> None:
-        self._element_shape = as_shape(element_shape)
-        self._dtype = dtypes.as_dtype(dtype)
-        self._dynamic_size = dynamic_size
-        self._infer_shape = infer_shape
-
-    @classmethod
-    def from_value(cls, value: Any) -> TensorArraySpec:
-        """The specification of a `TensorArray`.
-
-        Raises
-        ------
-        TypeError
-            It is none.
-        """
-        if not isinstance(value, TensorArray):
-            raise TypeError(f"value: Expected value to be a TensorArray, but got: {value!r}")
-        return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
-
-    def is_compatible_with(self, other: Any) -> bool:
-        """Whether an array can be of this specification and of another one.
-
-        Parameters
-        ----------
-        other
-            The other specification, or an array.
-        """
-        spec = other if isinstance(other, TypeSpec) else _spec_of(other)
-        return (
-            isinstance(spec, TensorArraySpec)
-            and bool(self._dtype.is_compatible_with(spec._dtype))
-            and bool(self._element_shape.is_compatible_with(spec._element_shape))
-            and self._dynamic_size == spec._dynamic_size
-        )
-
-    def most_specific_compatible_type(self, other: Any) -> TensorArraySpec:
-        """What this specification and another one have in common.
-
-        Parameters
-        ----------
-        other
-            The other specification.
-
-        Raises
-        ------
-        ValueError
-            It is of another kind, type or growth.
-        """
-        if not isinstance(other, TensorArraySpec) or (self._dtype, self._dynamic_size) != (
-            other._dtype,
-            other._dynamic_size,
-        ):
-            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
-        shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
-        infer_shape = self._infer_shape and other._infer_shape
-        return TensorArraySpec(shape, self._dtype, self._dynamic_size, infer_shape)
-
-    @property
-    def value_type(self) -> Any:
-        """`TensorArray`."""
-        return TensorArray
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return (self._element_shape, self._dtype, self._dynamic_size, self._infer_shape)
