@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/resources/resource.h"
@@ -33,15 +34,16 @@ class SparseTensorsMap final : public Resource {
   }
 
   // Removes the tensors with these numbers, and gives them in their order. If there is an error,
-  // it removes none.
+  // it removes none. A number that stands twice is an error: its tensor is gone the second time.
   StatusOr<std::vector<SparseParts>> Take(absl::Span<const int64_t> numbers)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
     std::vector<SparseParts> found;
     found.reserve(numbers.size());
+    absl::flat_hash_set<int64_t> seen;
     for (const int64_t number : numbers) {
       const auto it = tensors_.find(number);
-      if (it == tensors_.end()) {
+      if (it == tensors_.end() || !seen.insert(number).second) {
         return errors::InvalidArgument(
             "argument 'sparse_handles': Unable to find SparseTensor: ", number, " in map: ", name_);
       }

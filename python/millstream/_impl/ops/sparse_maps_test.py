@@ -32,6 +32,8 @@ def test_tensors_of_several_steps_become_the_rows_of_one() -> None:
         first = sess.run(handle, {indices: [[0], [2]], values: [1, 2], shape: [3]})
         second = sess.run(handle, {indices: [[4]], values: [3], shape: [5]})
         assert first != second
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Unable to find SparseTensor"):
+            sess.run(taken, {handles: [first, first]})
         found = sess.run(taken, {handles: [second, first]})
         np.testing.assert_array_equal(found[0], [[0, 4], [1, 0], [1, 2]])
         np.testing.assert_array_equal(found[1], [3, 1, 2])
