@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 # Ops that work on the elements of their first input, and so on those of a ragged tensor.
 _NAMES = (
-    "Abs Acos Acosh AsString Asin Asinh Atan Atanh Ceil Cos Cosh DecodeBase64 Digamma "
-    "EncodeBase64 Erf Erfc Exp Expm1 Floor Inv IsFinite IsInf IsNan Lgamma Log Log1p "
+    "Abs Acos Acosh AsString Asin Asinh Atan Atanh Ceil CheckNumerics Cos Cosh DecodeBase64 "
+    "Digamma EncodeBase64 Erf Erfc Exp Expm1 Floor Identity Inv Invert IsFinite IsInf IsNan "
+    "Lgamma Log Log1p "
     "LogicalNot Neg OnesLike Reciprocal RegexFullMatch RegexReplace Relu Rint Round Rsqrt "
     "Sigmoid Sign Sin Sinh Sqrt Square StaticRegexFullMatch StaticRegexReplace StringLength "
     "StringLower StringStrip StringToHashBucket StringToHashBucketFast "

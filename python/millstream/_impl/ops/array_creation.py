@@ -128,6 +128,9 @@ def zeros_like(
     >>> tf.zeros_like([[5, 6]]).eval()
     array([[0, 0]], dtype=int32)
     """
+    if hasattr(tensor, "with_flat_values"):
+        ragged: Tensor = tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name))
+        return ragged
     with scopes.name_scope(name, "zeros_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
         if dtype is not None and value.dtype.base_dtype != dtypes.as_dtype(dtype):
@@ -158,6 +161,9 @@ def ones_like(
     >>> tf.ones_like([[5, 6]]).eval()
     array([[1, 1]], dtype=int32)
     """
+    if hasattr(tensor, "with_flat_values"):
+        ragged: Tensor = tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name))
+        return ragged
     with scopes.name_scope(name, "ones_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
         wanted = value.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype)

@@ -137,6 +137,9 @@ def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public
     >>> tf.round([0.5, 1.5, -1.7]).eval()
     array([ 0.,  2., -2.], dtype=float32)
     """
+    if hasattr(x, "with_flat_values"):
+        ragged: Tensor = x.with_flat_values(round(x.flat_values, name))
+        return ragged
     value = convert_to_tensor(x, name="x")
     return value if value.dtype.is_integer else gen_ops.round(value, name)
 

@@ -163,6 +163,9 @@ def absolute(x: Any, name: str | None = None) -> Tensor:
     name
         Name of the result.
     """
+    if hasattr(x, "with_flat_values"):
+        ragged: Tensor = x.with_flat_values(absolute(x.flat_values, name))
+        return ragged
     value = convert_to_tensor(x, name="x")
     if value.dtype.is_complex:
         return gen_ops.complex_abs(value, value.dtype.real_dtype, name)
