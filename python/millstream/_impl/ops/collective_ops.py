@@ -245,7 +245,7 @@ def broadcast_recv(
     """
     _check_size("broadcast_recv", group_size, 2)
     return gen_ops.collective_bcast_recv(
-        T=dtypes.as_dtype(dtype),
+        dtypes.as_dtype(dtype),
         shape=TensorShape(shape),
         group_size=group_size,
         group_key=group_key,
