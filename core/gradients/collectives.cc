@@ -1,7 +1,9 @@
 // Gradients of collective operations. Each member's gradient is an operation of the same group.
 #include <string>
+#include <vector>
 
 #include "core/gradients/gradient_registry.h"
+#include "core/graph/graph.h"
 
 namespace millstream {
 namespace {
@@ -23,15 +25,19 @@ Status CollectiveReduceGradient(GradientContext* context) {
   MS_ASSIGN_OR_RETURN(const int64_t group_key, context->Attr<int64_t>("group_key"));
   MS_ASSIGN_OR_RETURN(const int64_t instance_key, context->Attr<int64_t>("instance_key"));
   MS_ASSIGN_OR_RETURN(const std::string final_op, context->Attr<std::string>("final_op"));
-  context->SetDx(0, context->builder()->Op("CollectiveReduce", {context->dy(0)},
+  const Output dx = context->builder()->Op("CollectiveReduce", {context->dy(0)},
                                            {{"T", dtype},
                                             {"group_size", group_size},
                                             {"group_key", group_key},
                                             {"instance_key", instance_key + kNextOrder},
                                             {"merge_op", merge},
                                             {"final_op", final_op},
-                                            {"subdiv_offsets", std::vector<int64_t>{0}}}));
-  return absl::OkStatus();
+                                            {"subdiv_offsets", std::vector<int64_t>{0}}});
+  context->SetDx(0, dx);
+  if (!dx) return absl::OkStatus();  // the builder has the error
+  // A member is a device: elsewhere its gradient would wait for itself for ever.
+  Graph* const graph = context->builder()->graph();
+  return graph->SetDevice(dx.node, graph->Device(context->output(0).node));
 }
 
 MILLSTREAM_GRADIENT("CollectiveReduce", CollectiveReduceGradient);

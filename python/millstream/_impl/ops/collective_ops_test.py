@@ -88,6 +88,7 @@ def test_the_gradient_of_a_mean_is_the_mean_of_the_gradients() -> None:
         means = _on_devices(2, lambda i: tf.cluster.all_reduce(inputs[i], 2, 1, 1, "Add", "Div"))
         losses = _on_devices(2, lambda i: tf.reduce_sum((i + 1.0) * means[i] ** 3))
         gradients = _on_devices(2, lambda i: tf.gradients(losses[i], inputs[i])[0])
+        assert [one.device for one in gradients] == ["/device:CPU:0", "/device:CPU:1"]
         second = _on_devices(2, lambda i: tf.gradients(gradients[i], inputs[i])[0])
         values = [np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, -1.0])]
         mean = (values[0] + values[1]) / 2
