@@ -12,6 +12,7 @@
 #include "kernels/common/gelu.h"
 #include "kernels/common/parallel.h"
 #include "kernels/matmul/panel_product.h"
+#include "kernels/nn/kept_panels.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -74,10 +75,6 @@ constexpr Activation kActivations[] = {
 
 // ---- The product ----
 
-struct alignas(64) PanelRow {
-  float values[kPanelColumns];
-};
-
 // Large enough for a thread, small enough for a cache.
 constexpr int64_t kBlockRows = 48;
 constexpr int64_t kBlockColumns = 4 * kPanelColumns;
@@ -92,7 +89,7 @@ struct DenseShape {
 
 struct DensePlan : ms::ShapeState {
   DenseShape shape;
-  std::vector<PanelRow> kept;  // the weights, if the plan knows them
+  KeptPanels kept;  // the weights, if the plan knows them
 };
 
 class DenseLayer {
@@ -121,8 +118,7 @@ class DenseLayer {
     if (weights.is_null() || weights.size() == 0) {
       specialization.SetScratchBytes(shape.panel_bytes());
     } else {
-      plan->kept.resize(static_cast<size_t>(NumPanels(shape.n) * shape.k));
-      Arrange(shape, weights.data<float>(), plan->kept[0].values);
+      plan->kept = KeepPanels({weights.data<float>(), shape.k, shape.n, transpose_});
     }
     specialization.SetState(std::move(plan));
     return ms::Status();
@@ -133,7 +129,7 @@ class DenseLayer {
     const float* panels = nullptr;
     if (const auto* plan = frame.shape_state<DensePlan>()) {
       shape = plan->shape;
-      if (!plan->kept.empty()) panels = plan->kept[0].values;
+      if (plan->kept != nullptr) panels = plan->kept->data()->values;
     } else {
       MS_TRY(Resolve(Views{frame}, &shape));
     }

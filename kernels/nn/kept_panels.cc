@@ -1,0 +1,94 @@
+#include "kernels/nn/kept_panels.h"
+
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+namespace millstream::kernels {
+namespace {
+
+using WeakPanels = std::weak_ptr<const std::vector<PanelRow>>;
+
+// What equal weights have in common; others may have it too.
+using Key = std::tuple<uint64_t, int64_t, int64_t, bool>;  // hash, depth, columns, is_transposed
+
+// Mixes the bits of the floats two at a time, by the multiplier of the 64-bit hash of Fowler, Noll
+// and Vo.
+uint64_t HashOf(const float* values, int64_t count) {
+  constexpr uint64_t kPrime = 0x100000001B3;
+  uint64_t hash = 0xCBF29CE484222325;
+  for (int64_t i = 0; i < count; i += 2) {
+    uint64_t word = 0;
+    std::memcpy(&word, values + i, (i + 1 < count ? 2 : 1) * sizeof(float));
+    hash = (hash ^ word) * kPrime;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+StridedMatrix MatrixOf(const Weights& weights) {
+  if (weights.is_transposed) return {weights.data, 1, weights.depth};
+  return {weights.data, weights.columns, 1};
+}
+
+bool HaveBitsOf(const std::vector<PanelRow>& panels, const Weights& weights) {
+  const StridedMatrix matrix = MatrixOf(weights);
+  for (int64_t j = 0; j < weights.columns; ++j) {
+    const PanelRow* const panel = panels.data() + j / kPanelColumns * weights.depth;
+    for (int64_t k = 0; k < weights.depth; ++k) {
+      const float* const element = matrix.data + k * matrix.row_step + j * matrix.column_step;
+      if (std::memcmp(&panel[k].values[j % kPanelColumns], element, sizeof(float)) != 0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+class Registry {
+ public:
+  KeptPanels Find(const Key& key, const Weights& weights) {
+    std::vector<KeptPanels> alike;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto range = panels_.equal_range(key);
+      for (auto one = range.first; one != range.second; ++one) {
+        if (KeptPanels kept = one->second.lock()) alike.push_back(std::move(kept));
+      }
+    }
+    for (const KeptPanels& kept : alike) {
+      if (HaveBitsOf(*kept, weights)) return kept;
+    }
+    return nullptr;
+  }
+  void Add(const Key& key, const KeptPanels& kept) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto one = panels_.begin(); one != panels_.end();) {
+      one = one->second.expired() ? panels_.erase(one) : std::next(one);
+    }
+    panels_.emplace(key, kept);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::multimap<Key, WeakPanels> panels_;  // guarded by mutex_
+};
+
+}  // namespace
+
+KeptPanels KeepPanels(const Weights& weights) {
+  static Registry* const registry = new Registry;
+  const Key key(HashOf(weights.data, weights.depth * weights.columns), weights.depth,
+                weights.columns, weights.is_transposed);
+  if (KeptPanels kept = registry->Find(key, weights)) return kept;
+  auto panels = std::make_shared<std::vector<PanelRow>>(
+      static_cast<size_t>(NumPanels(weights.columns) * weights.depth));
+  MakePanels(MatrixOf(weights), weights.depth, weights.columns, panels->data()->values);
+  registry->Add(key, panels);
+  return panels;
+}
+
+}  // namespace millstream::kernels
