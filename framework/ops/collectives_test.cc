@@ -1,3 +1,7 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "framework/ops/shape_tester.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,21 +19,28 @@ ShapeTester Member(const char* op) {
       .Attr("instance_key", int64_t{1});
 }
 
+ShapeTester Gather() { return Member("CollectiveGather").Attr("shape", PartialShape()); }
+
 TEST(CollectiveGatherTest, HasTheRowsOfAllMembers) {
-  EXPECT_EQ(Member("CollectiveGather").Input("[2,5]").Shapes(), "[6,5]");
-  EXPECT_EQ(Member("CollectiveGather").Input("[?,5]").Shapes(), "[?,5]");
-  EXPECT_EQ(Member("CollectiveGather").Input("?").Shapes(), "?");
+  EXPECT_EQ(Gather().Input("[2,5]").Shapes(), "[6,5]");
+  EXPECT_EQ(Gather().Input("[?,5]").Shapes(), "[?,5]");
+  EXPECT_EQ(Gather().Input("?").Shapes(), "?");
 }
 
 TEST(CollectiveGatherTest, RefusesScalarsAndEmptyGroups) {
-  EXPECT_THAT(Member("CollectiveGather").Input("[]").Shapes(),
-              HasSubstr("'input' of CollectiveGather"));
-  EXPECT_THAT(Member("CollectiveGather").Attr("group_size", int64_t{0}).Input("[2]").Shapes(),
+  EXPECT_THAT(Gather().Input("[]").Shapes(), HasSubstr("'input' of CollectiveGather"));
+  EXPECT_THAT(Gather().Attr("group_size", int64_t{0}).Input("[2]").Shapes(),
               HasSubstr("attribute 'group_size' must be positive, got 0"));
 }
 
 TEST(CollectiveReduceTest, HasTheShapeOfTheInput) {
-  EXPECT_EQ(Member("CollectiveReduce").Input("[2,?]").Shapes(), "[2,?]");
+  EXPECT_EQ(Member("CollectiveReduce")
+                .Attr("merge_op", std::string("Add"))
+                .Attr("final_op", std::string("Id"))
+                .Attr("subdiv_offsets", std::vector<int64_t>{0})
+                .Input("[2,?]")
+                .Shapes(),
+            "[2,?]");
 }
 
 TEST(CollectiveBcastTest, HasTheShapeOfTheAttribute) {
