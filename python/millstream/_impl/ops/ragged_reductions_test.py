@@ -104,8 +104,8 @@ def test_splits_keep_their_type() -> None:
     long = tf.ragged.constant(_DEEP, tf.int32)
     for axis in range(3):
         for tensors, dtype in (([short, short], tf.int32), ([short, long], tf.int64)):
-            splits = tf.concat(tensors, axis).nested_row_splits
-            assert [one.dtype for one in splits] == [dtype, dtype]
+            joined: Any = tf.concat(tensors, axis)
+            assert [one.dtype for one in joined.nested_row_splits] == [dtype, dtype]
 
 
 def test_rows_at_indices() -> None:
