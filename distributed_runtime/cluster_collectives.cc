@@ -44,6 +44,7 @@ void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember membe
   const std::string device = member.device;
   const bool gives = member.gives;
   const Tensor tensor = member.tensor;
+  const auto done = member.done;
   uint64_t number = 0;
   bool has_stopped = false;
   {
@@ -56,8 +57,7 @@ void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember membe
     }
   }
   if (has_stopped) {
-    return member.done(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")),
-                       Tensor());
+    return done(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")), Tensor());
   }
   if (!Leads()) return JoinAtLeader(spec, number, device, gives, tensor);
   CollectiveArrival arrival;

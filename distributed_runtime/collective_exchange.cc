@@ -41,6 +41,7 @@ void CollectiveExchange::Add(const CollectiveSpec& spec, const MeetingOutcome& o
                       [&](const std::string& one) { return TaskOfMember(one) == task_; })) {
     return member.done(errors::Internal("a meeting has no member in ", task_), Tensor());
   }
+  const auto done = member.done;
   Status failed;
   {
     absl::MutexLock lock(&mutex_);
@@ -54,7 +55,7 @@ void CollectiveExchange::Add(const CollectiveSpec& spec, const MeetingOutcome& o
       if (members_.size() < num_members_) return;
     }
   }
-  if (!failed.ok()) return member.done(failed, Tensor());
+  if (!failed.ok()) return done(failed, Tensor());
   ThreadCache::Global()->Run([self = shared_from_this()] { self->Begin(); });
 }
 

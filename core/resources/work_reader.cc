@@ -62,13 +62,18 @@ StatusOr<std::vector<WorkItem>> WorkReader::ReadItems(int64_t count) {
   absl::MutexLock lock(&mutex_);
   while (items_ != nullptr && static_cast<int64_t>(items.size()) < count) {
     StatusOr<std::optional<WorkItem>> item = items_->Next();
-    if (item.ok() && item->has_value()) {
+    if (!item.ok()) {
+      items_ = nullptr;
+      return item.status();
+    }
+    bool is_at_end = true;
+    if (item->has_value()) {
       items.push_back(**std::move(item));
       ++num_items_;
-      if (!items_->is_at_end()) continue;
+      is_at_end = items_->is_at_end();
     }
+    if (!is_at_end) continue;
     items_ = nullptr;
-    if (!item.ok()) return item.status();
     ++num_finished_;
   }
   return items;

@@ -242,7 +242,7 @@ Status SetValues(StructuralFrame* frame, const std::vector<const RaggedCell*>& c
 
 Status FromVariant(StructuralFrame* frame) {
   const Tensor encoded = frame->BorrowInput(0);
-  const Shape outer = encoded.shape();
+  const Shape& outer = encoded.shape();
   if (static_cast<int64_t>(frame->num_outputs()) - 1 < outer.rank()) {
     return errors::InvalidArgument("attribute 'output_ragged_rank' must be at least the rank of ",
                                    "encoded_ragged, ", outer.rank(), ", got ",

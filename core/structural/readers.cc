@@ -12,7 +12,7 @@
 #include "core/structural/host_kernel.h"
 #include "core/structural/reader_works.h"
 #include "core/structural/structural.h"
-#include "framework/protos/reader_base.pb.h"
+#include "millstream/framework/protos/reader_base.pb.h"
 
 namespace millstream {
 namespace {

@@ -16,7 +16,7 @@ std::vector<float> Numbers(int64_t count) {
 
 TEST(KeptPanelsTest, EqualWeightsHaveOneCopy) {
   const std::vector<float> one = Numbers(5 * 19);
-  const std::vector<float> other = one;
+  const std::vector<float> other = Numbers(5 * 19);
   const KeptPanels first = KeepPanels({one.data(), 5, 19, false});
   EXPECT_EQ(KeepPanels({other.data(), 5, 19, false}), first);
   EXPECT_EQ((*first)[0].values[1], 2.0f);
