@@ -113,14 +113,17 @@ TEST_F(ClusterStatusTest, ARunningStepSaysWhatItWaitsFor) {
 // Here the tensor comes with the answer to the master's message, and nobody asks for it.
 TEST_F(ClusterStatusTest, ATensorThatAnAnswerCarriesIsWaitedFor) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
-  const Output y = On(0, "Neg", {On(1, "Exp", {x})});
   build.set_device("/job:worker/task:1");
   const Node* const pause = build.NodeOf("TestPause", {});
   build.set_device("");
+  build.set_control_inputs({pause});
+  const Output sent = On(1, "Exp", {x});
+  build.set_control_inputs({});
+  const Output y = On(0, "Neg", {sent});
   session = Open(0);
   PausePoint::Close();
   std::thread runner([&] {
-    EXPECT_EQ(Run({y}, {{x, Tensor::Scalar(0.0f)}}, {pause}).status(), absl::OkStatus());
+    EXPECT_EQ(Run({y}, {{x, Tensor::Scalar(0.0f)}}).status(), absl::OkStatus());
   });
   EXPECT_TRUE(Eventually([&] { return HasWaitingPart(StatusOf(0)); }));
   EXPECT_EQ(StatusOf(0).running(0).waits(0).task(), kSecond);
