@@ -17,6 +17,7 @@ from typing import Any
 
 from millstream._impl.base import errors
 from millstream._impl.cluster.status import TaskStatus, task_status
+from millstream._impl.session import waits
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
@@ -52,7 +53,7 @@ def serve(read: Callable[[], str], is_running: Callable[[], bool], port: int, ho
     except (OSError, OverflowError) as error:
         message = f"metrics cannot be served at {host}:{port}: {error}"
         raise errors.make(None, errors.UNAVAILABLE, message, "") from None
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    threading.Thread(target=listening.serve_alone, name="millstream-metrics", daemon=True).start()
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{listening.server_address[1]}"
 
@@ -70,6 +71,16 @@ class _Listening(http.server.ThreadingHTTPServer):
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         super().__init__(address, _Handler)
+
+    def serve_alone(self) -> None:
+        """Serve; no step waits for what this thread does."""
+        with waits.ends_only(lambda _: False):
+            self.serve_forever()
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer; no step waits for what this thread does."""
+        with waits.ends_only(lambda _: False):
+            super().process_request_thread(request, client_address)
 
     def server_bind(self) -> None:
         """Take the address; the base class also looks for its name, which may take long."""

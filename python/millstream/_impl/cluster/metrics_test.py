@@ -73,6 +73,11 @@ def test_a_task_answers_requests_of_http() -> None:
     head = urllib.request.Request(f"{url}/healthz", method="HEAD")
     with urllib.request.urlopen(head) as answer:
         assert (answer.status, answer.read()) == (200, b"")
+    # Its thread runs no steps: who waits in vain is told so.
+    with tf.Graph().as_default(), tf.Session() as sess:
+        take = tf.FIFOQueue(1, tf.int32).dequeue()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="nobody can give"):
+            sess.run(take)
     with pytest.raises(urllib.error.HTTPError) as caught:
         _get(f"{url}/secrets")
     assert caught.value.code == 404

@@ -117,6 +117,9 @@ def test_who_is_missing_is_named() -> None:
                 session.run(results[0], options=tf.RunOptions(timeout_in_ms=50))
             assert "waits for 1 of 2 members" in str(e.value)
             assert "device:CPU:1" in str(e.value).partition("waits for")[2]
+            # Nobody else can come: no other thread runs a step.
+            with pytest.raises(tf.errors.FailedPreconditionError, match="nobody can give"):
+                session.run(results[1])
             assert [value.tolist() for value in session.run(results)] == [[2.0]] * 2
 
 

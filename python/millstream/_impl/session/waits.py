@@ -22,7 +22,7 @@ _known: dict[int, Callable[[str], bool]] = {}
 # time limit.
 _OF_STEPS = (
     *("queue '", "staging area '", "staging map '", "barrier '", "accumulator '"),
-    *("batcher '", "mutex '"),
+    *("batcher '", "mutex '", "members of collective group "),
 )
 
 
