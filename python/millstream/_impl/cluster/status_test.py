@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -103,4 +104,7 @@ def test_a_task_that_does_not_run_has_an_error() -> None:
     first, second = tf.cluster.status(server.target)
     assert first.status is not None
     assert second.status is None
-    assert (second.address, second.error) == (there, f"no server of this host is at {there}")
+    assert second.address == there
+    # By the network's library, where it is installed, or by the host alone.
+    expected = f"no answer from {there}: .*refused", f"no server of this host is at {there}"
+    assert any(re.fullmatch(one, second.error) for one in expected), second.error
