@@ -37,12 +37,22 @@ def print_line(task: str, line: str) -> None:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses of this machine at which nobody listens."""
-    # All at once, so that they differ.
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
-    addresses = [f"localhost:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
+    """Addresses of this machine at which nobody listens, neither at the port nor on this host alone.
+
+    A task that has no network's library takes only the name of its address on this host: its port
+    stays free, and would be given to others.
+    """
+    addresses: list[str] = []
+    # All are held until the last one is found, so that they differ.
+    with contextlib.ExitStack() as held:
+        while len(addresses) < count:
+            port = held.enter_context(socket.create_server(("localhost", 0)))
+            address = f"localhost:{port.getsockname()[1]}"
+            name = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            # The name that a server takes (distributed_runtime/host_transport.cc).
+            with contextlib.suppress(OSError):
+                name.bind(f"\0millstream {address}")
+                addresses.append(address)
     return addresses
 
 

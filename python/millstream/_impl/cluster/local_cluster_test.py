@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import millstream as tf
+from millstream._impl.cluster.local_cluster import free_addresses
 
 # What the programs of tasks begin with; "park" waits for ever.
 _HEAD = """
@@ -136,3 +138,19 @@ def test_wrong_arguments_are_refused() -> None:
         tf.cluster.LocalCluster(["true"], workers=0)
     with pytest.raises(ValueError, match="expected a program"):
         tf.cluster.LocalCluster([])
+
+
+def test_an_address_whose_name_on_this_host_is_taken_is_not_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (taken,) = free_addresses(1)
+    listen = socket.create_server
+    ports = [int(taken.rpartition(":")[2])]
+    monkeypatch.setattr(
+        socket, "create_server", lambda _: listen(("localhost", ports.pop() if ports else 0))
+    )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as name:
+        name.bind(f"\0millstream {taken}")
+        found = free_addresses(2)
+    assert ports == []
+    assert len(set(found)) == 2 and taken not in found

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-from contextlib import ExitStack
 from typing import Any
 
 from millstream._impl import protos
 from millstream._impl.base.public import public
+from millstream._impl.cluster.local_cluster import free_addresses
 from millstream._impl.cluster.server import Server
 from millstream._impl.graph.arguments import INTEGER, TEXT, Kind, takes
 
 _CONFIG = Kind(
     "a tf.ConfigProto", lambda value: isinstance(value, protos.message_class("ConfigProto"))
 )
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens at."""
-    with ExitStack() as open_sockets:
-        ports = []
-        for _ in range(count):
-            one = open_sockets.enter_context(socket.socket())
-            one.bind(("localhost", 0))
-            ports.append(one.getsockname()[1])
-        return ports
 
 
 @public("test.create_local_cluster")
@@ -61,18 +49,15 @@ def create_local_cluster(
     ...         float(sess.run(x))
     3.0
     """
-    ports = _free_ports(num_workers + num_ps)
-    cluster = {
-        "worker": [f"localhost:{port}" for port in ports[:num_workers]],
-        "ps": [f"localhost:{port}" for port in ports[num_workers:]],
-    }
+    addresses = free_addresses(num_workers + num_ps)
+    cluster = {"worker": addresses[:num_workers], "ps": addresses[num_workers:]}
     jobs = {"worker": worker_config, "ps": ps_config}
-    given = {job: addresses for job, addresses in cluster.items() if addresses}
+    given = {job: tasks for job, tasks in cluster.items() if tasks}
     made: dict[str, list[Server]] = {
         job: [
             Server(given, job, index, protocol=protocol, config=jobs[job])
-            for index in range(len(addresses))
+            for index in range(len(tasks))
         ]
-        for job, addresses in cluster.items()
+        for job, tasks in cluster.items()
     }
     return made["worker"], made["ps"]
