@@ -69,7 +69,7 @@ class _Sources:
 
 
 # Sources that include our headers by the names that they have when installed.
-OUTSIDE = "device_plugins/template/"
+OUTSIDE = "device_plugins/template"
 
 
 def in_tree(include: str) -> str:
@@ -205,7 +205,7 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
                 "--",
                 *flags,
                 *["-iquote", folder],
-                *(installed if folder.startswith(OUTSIDE) else []),
+                *(installed if f"{folder}/".startswith(f"{OUTSIDE}/") else []),
             ],
             cwd=ROOT,
             capture_output=True,

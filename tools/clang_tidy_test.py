@@ -17,6 +17,7 @@ def root(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     tool = tmp_path / "clang-tidy"
     tool.write_text(
         """#!/bin/bash
+echo "$@" >> arguments
 for argument; do [[ $argument = *.cc ]] && file=$argument; done
 cat "$file" >> calls
 echo "-- end of call" >> calls
@@ -99,3 +100,20 @@ def test_lines_keep_their_files_and_numbers(root: pathlib.Path) -> None:
     names = write(root, {"core/a.cc": "int a;", "core/b.cc": "int b;\n"})
     expected = '#line 1 "core/a.cc"\nint a;\n#line 1 "core/b.cc"\nint b;\n\n'
     assert clang_tidy.joined_source(names) == expected
+
+
+def test_only_plugins_outside_of_the_tree_see_installed_headers(root: pathlib.Path) -> None:
+    for folder in ("device_plugins/template/c", "device_plugins/sim"):
+        (root / folder).mkdir(parents=True)
+    names = write(
+        root,
+        {
+            "device_plugins/template/a.cc": "",
+            "device_plugins/template/c/b.cc": "",
+            "device_plugins/sim/d.cc": "",
+        },
+    )
+    assert check(root, names) == ([], 3)
+    calls = (root / "arguments").read_text().splitlines()
+    seeing = [call for call in calls if "installed-headers" in call]
+    assert [any(name in call for call in seeing) for name in names] == [True, True, False]

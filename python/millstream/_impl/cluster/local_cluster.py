@@ -37,7 +37,7 @@ def print_line(task: str, line: str) -> None:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses of this machine at which nobody listens, neither at the port nor on this host alone.
+    """Addresses of this machine at which nobody listens, at the port or on this host alone.
 
     A task that has no network's library takes only the name of its address on this host: its port
     stays free, and would be given to others.

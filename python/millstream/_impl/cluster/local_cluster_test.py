@@ -153,4 +153,5 @@ def test_an_address_whose_name_on_this_host_is_taken_is_not_free(
         name.bind(f"\0millstream {taken}")
         found = free_addresses(2)
     assert ports == []
-    assert len(set(found)) == 2 and taken not in found
+    assert len(set(found)) == 2
+    assert taken not in found
