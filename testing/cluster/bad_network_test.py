@@ -1,0 +1,146 @@
+"""Clusters whose tasks are hosts of a network that is slow, loses packets, and is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+
+import pytest
+
+from testing.cluster import chaos_round
+from testing.cluster.hosts import Host, Hosts, reason_against
+
+_REASON = reason_against()
+pytestmark = pytest.mark.skipif(_REASON is not None, reason=str(_REASON))
+
+_PATIENCE = 150.0  # seconds; a guard against hangs, ten times what a test takes
+_PORT = 2222
+_TASKS = ["ps:0", "worker:0", "worker:1"]
+
+
+class Cluster:
+    """One parameter server and two workers, each on a host of its own."""
+
+    def __init__(self, hosts: list[Host], module: str, arguments: list[str]) -> None:
+        self.lines: queue.Queue[tuple[str, str]] = queue.Queue()
+        self.log: list[str] = []
+        addresses = [f"{host.address}:{_PORT}" for host in hosts]
+        cluster = {"ps": addresses[:1], "worker": addresses[1:]}
+        for host, name in zip(hosts, _TASKS, strict=True):
+            job, _, index = name.partition(":")
+            config = {"cluster": cluster, "task": {"type": job, "index": int(index)}}
+            process = host.start(
+                [sys.executable, "-m", module, *arguments],
+                env={
+                    **os.environ,
+                    "TF_CONFIG": json.dumps(config),
+                    "MILLSTREAM_CLUSTER_INSECURE": "1",
+                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                },
+                stdout=PIPE,
+                stderr=STDOUT,
+            )
+            assert process.stdout is not None
+            threading.Thread(target=self._read, args=(name, process.stdout), daemon=True).start()
+
+    def _read(self, task: str, lines: Iterator[str]) -> None:
+        for line in lines:
+            self.lines.put((task, line.rstrip()))
+
+    def wait_for(self, what: Callable[[str, str], bool], count: int = 1) -> list[str]:
+        """The next lines, until `count` of them are what is waited for."""
+        found: list[str] = []
+        while len(found) < count:
+            try:
+                task, line = self.lines.get(timeout=_PATIENCE)
+            except queue.Empty:
+                raise AssertionError("\n".join(["no more lines after", *self.log[-40:]])) from None
+            self.log.append(f"{task}| {line}")
+            if what(task, line):
+                found.append(line)
+        return found
+
+    def wait_for_steps(self, task: str, count: int) -> None:
+        """Until the task has done so many steps more."""
+        self.wait_for(lambda one, line: one == task and line.startswith("step"), count)
+
+    def wait_for_error(self, task: str) -> str:
+        """The task's next error."""
+        (line,) = self.wait_for(lambda one, line: one == task and line.startswith("error"))
+        return line
+
+
+@pytest.fixture(name="hosts")
+def _hosts() -> Iterator[list[Host]]:
+    with Hosts(len(_TASKS)) as hosts:
+        yield hosts
+
+
+def _counting(hosts: list[Host], *arguments: str) -> Cluster:
+    cluster = Cluster(hosts, "testing.cluster.counting_task", list(arguments))
+    for task in ("worker:0", "worker:1"):
+        cluster.wait_for_steps(task, 3)
+    return cluster
+
+
+def _last_count(cluster: Cluster) -> int:
+    steps = [line for line in cluster.log if "| step " in line]
+    return int(steps[-1].rpartition(" ")[2])
+
+
+def test_a_training_over_a_bad_network_comes_to_the_right_loss(
+    hosts: list[Host], tmp_path: Path
+) -> None:
+    for host in hosts:
+        host.cable.delay = 0.001
+        host.cable.jitter = 0.002
+        host.cable.loss = 0.005
+    steps = chaos_round.STEPS
+    cluster = Cluster(hosts, chaos_round.MODULE, [f"--folder={tmp_path}", f"--steps={steps}"])
+    (line,) = cluster.wait_for(lambda _, line: line.startswith("done"))
+    _, step, loss = line.split()
+    assert int(step) >= steps
+    assert float(loss) < chaos_round.MOST_LOSS
+
+
+def test_a_worker_that_is_cut_off_fails_and_comes_back_and_the_other_goes_on(
+    hosts: list[Host],
+) -> None:
+    cluster = _counting(hosts)
+    hosts[2].cable.is_connected = False
+    assert "/job:ps/replica:0/task:0" in cluster.wait_for_error("worker:1")
+    cluster.wait_for_steps("worker:0", 20)
+    count = _last_count(cluster)
+    hosts[2].cable.is_connected = True
+    cluster.wait_for_steps("worker:1", 3)
+    assert _last_count(cluster) > count
+    assert not [line for line in cluster.log if line.startswith("worker:0| error")]
+
+
+def test_steps_end_when_their_server_is_cut_off_and_go_on_when_it_is_back(
+    hosts: list[Host],
+) -> None:
+    cluster = _counting(hosts)
+    count = _last_count(cluster)
+    hosts[0].cable.is_connected = False
+    for task in ("worker:0", "worker:1"):
+        assert "/job:ps/replica:0/task:0" in cluster.wait_for_error(task)
+    hosts[0].cable.is_connected = True
+    for task in ("worker:0", "worker:1"):
+        cluster.wait_for_steps(task, 3)
+    assert _last_count(cluster) > count
+
+
+def test_a_task_behind_a_slow_cable_is_not_taken_for_lost(hosts: list[Host]) -> None:
+    floats = 500_000  # twice as long on their way as a task that does not answer is waited for
+    hosts[0].cable.rate = 400_000.0  # bytes a second, for two workers
+    cluster = Cluster(hosts, "testing.cluster.counting_task", [f"--floats={floats}"])
+    cluster.wait_for_steps("worker:0", 1)
+    cluster.wait_for_steps("worker:1", 1)
+    assert not [line for line in cluster.log if "| error" in line]
