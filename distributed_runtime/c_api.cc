@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/c_api/handles.h"
 #include "core/graph/fork_guard.h"
@@ -16,11 +15,13 @@
 #include "distributed_runtime/network.h"
 #include "distributed_runtime/server.h"
 #include "distributed_runtime/status_json.h"
+#include "framework/steady_time.h"
 
 using millstream::ForkGuard;
 using millstream::Server;
 using millstream::Session;
 using millstream::StatusOr;
+using millstream::SteadyNow;
 using millstream::c_api::Give;
 using millstream::c_api::GiveBytes;
 
@@ -60,7 +61,7 @@ millstream_status* millstream_cluster_session_new(millstream_graph* graph, const
   const std::string bytes =
       config == nullptr ? "" : std::string(static_cast<const char*>(config), size);
   StatusOr<std::unique_ptr<Session>> session = millstream::CreateClusterSession(
-      &graph->graph, target, bytes, TheTransport(), absl::Now() + absl::Milliseconds(patience_ms));
+      &graph->graph, target, bytes, TheTransport(), SteadyNow() + absl::Milliseconds(patience_ms));
   if (!session.ok()) return Give(session.status());
   *out = new millstream_session{graph, *std::move(session)};
   return nullptr;

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/tensor_coding.h"
+#include "framework/steady_time.h"
 #include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
@@ -225,7 +226,7 @@ void ClusterCollectives::AskMembers() {
     const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(task);
     if (!channel.ok()) continue;
     StartRequest(channel->get(), "PingMember", EncodeMessage(proto::WatchCollectivesRequest()),
-                 absl::Now() + absl::Seconds(10),
+                 SteadyNow() + absl::Seconds(10),
                  [self = Self(), task](const Status& status, PayloadReader*) {
                    if (!status.ok()) return;
                    absl::MutexLock lock(&self->mutex_);
@@ -253,7 +254,7 @@ void ClusterCollectives::AskLeader() {
   if (!channel.ok()) return;
   for (const auto& [number, request] : requests) {
     StartRequest(channel->get(), "MissingMembers", EncodeMessage(request),
-                 absl::Now() + absl::Seconds(10),
+                 SteadyNow() + absl::Seconds(10),
                  [self = Self(), number = number](const Status& status, PayloadReader* response) {
                    self->TakeMissing(number, status, response);
                  });

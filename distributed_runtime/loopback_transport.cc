@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "distributed_runtime/handler_thread.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -67,18 +68,25 @@ std::string NormalAddress(const std::string& address) {
 StatusOr<Payload> CallAndWait(Channel* channel, absl::string_view method, Payload request,
                               absl::Time deadline) {
   struct Result {
-    absl::Notification done;
-    Status status;
-    Payload response;
+    absl::Mutex mutex;
+    SteadyCondVar done;
+    bool is_done ABSL_GUARDED_BY(mutex) = false;
+    Status status ABSL_GUARDED_BY(mutex);
+    Payload response ABSL_GUARDED_BY(mutex);
   };
   auto result = std::make_shared<Result>();
   channel->Start(method, std::move(request), deadline,
                  [result](const Status& status, Payload response) {
+                   absl::MutexLock lock(&result->mutex);
                    result->status = status;
                    result->response = std::move(response);
-                   result->done.Notify();
+                   result->is_done = true;
+                   result->done.SignalAll();
                  });
-  if (!result->done.WaitForNotificationWithDeadline(deadline)) {
+  absl::MutexLock lock(&result->mutex);
+  const auto is_done = [&]()
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(result->mutex) { return result->is_done; };
+  if (!result->done.Await(&result->mutex, deadline, is_done)) {
     return absl::DeadlineExceededError(absl::StrCat("no answer to ", method));
   }
   MS_RETURN_IF_ERROR(result->status);

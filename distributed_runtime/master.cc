@@ -11,6 +11,7 @@
 #include "distributed_runtime/thread_cache.h"
 #include "distributed_runtime/trace_coding.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -62,7 +63,7 @@ Status Master::Reset(absl::Span<const std::string> containers) {
     requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
   }
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
-  return RequestAll("ResetWorker", std::move(requests), absl::Now() + absl::Seconds(10), take);
+  return RequestAll("ResetWorker", std::move(requests), SteadyNow() + absl::Seconds(10), take);
 }
 
 void Master::Beat() {
@@ -96,7 +97,7 @@ void Master::BeatTo(size_t task, const std::vector<std::shared_ptr<MasterSession
     request.add_sessions(session->handle());
     if (is_silent) session->LoseTask(task, absl::UnavailableError("the task does not answer"));
   }
-  StartRequest(channel->get(), "Heartbeat", EncodeMessage(request), absl::Now() + absl::Seconds(10),
+  StartRequest(channel->get(), "Heartbeat", EncodeMessage(request), SteadyNow() + absl::Seconds(10),
                [self = shared_from_this(), task](const Status& status, PayloadReader* response) {
                  self->TakeAnswer(task, status, response);
                });
@@ -186,7 +187,7 @@ void Master::OnCreateSession(PayloadReader* request, const Reply& reply) {
   Status status = DecodeMessage(request, &message);
   if (status.ok()) status = CheckMessageVersion(message.version(), worker_->task());
   if (!status.ok()) return reply.Give(status);
-  const auto session = CreateSession(message.config(), absl::Now() + kBeginPatience);
+  const auto session = CreateSession(message.config(), SteadyNow() + kBeginPatience);
   if (!session.ok()) return reply.Give(session.status());
   leases_.Add((*session)->handle(), "", 0);
   proto::CreateSessionResponse response;
@@ -359,7 +360,7 @@ void Master::OnGetTaskStatus(PayloadReader* request, const Reply& reply) {
 
 void Master::OnGetClusterStatus(PayloadReader* request, const Reply& reply) {
   proto::ClusterStatusRecord status;
-  AskAll(absl::Now() + kStatusPatience, &status);
+  AskAll(SteadyNow() + kStatusPatience, &status);
   reply.Give(EncodeMessage(status));
 }
 

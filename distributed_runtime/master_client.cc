@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "core/step/cancel_listeners.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/peers.h"
@@ -18,6 +17,7 @@
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/server.h"
 #include "distributed_runtime/trace_coding.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -73,7 +73,7 @@ class ClientHeart {
           proto::SessionRequest request;
           request.set_session(session);
           StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
-                       absl::Now() + absl::Seconds(10),
+                       SteadyNow() + absl::Seconds(10),
                        [unanswered](const Status&, PayloadReader*) { unanswered->store(0); });
         }) {}
   // True if the master has not answered for some seconds.
@@ -101,10 +101,12 @@ class RemoteRun {
     fetches_ = std::move(fetches);
     report_.Swap(message.mutable_report());
     is_done_ = true;
+    done_.SignalAll();
   }
   bool Await(absl::Time until) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithDeadline(absl::Condition(&is_done_), until);
+    const auto is_done = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_done_; };
+    return done_.Await(&mutex_, until, is_done);
   }
   bool IsOver() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -123,6 +125,7 @@ class RemoteRun {
 
  private:
   absl::Mutex mutex_;
+  SteadyCondVar done_;
   Status status_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
   proto::StepReportRecord report_ ABSL_GUARDED_BY(mutex_);  // times of the master's clock
@@ -159,7 +162,7 @@ class RemoteStep final : public ClientStep {
         [run](const Status& status, PayloadReader* response) { run->Take(status, response); });
     channel_->Help([&run] { return run->IsOver(); });
     bool is_cancelled = false;
-    while (!run->Await(absl::Now() + kAskingPeriod)) {
+    while (!run->Await(SteadyNow() + kAskingPeriod)) {
       if (heart_->IsAlone()) {
         call->Cancel();
         return absl::UnavailableError(absl::StrCat("the master at ", target_, " does not answer"));
@@ -168,7 +171,7 @@ class RemoteStep final : public ClientStep {
       is_cancelled = true;
       Cancel(request.run());
       // The master ends the run, and says why it ended; a master that hangs does not answer.
-      if (!run->Await(absl::Now() + absl::Seconds(2))) call->Cancel();
+      if (!run->Await(SteadyNow() + absl::Seconds(2))) call->Cancel();
     }
     return run->Give(fetches, options.report);
   }
@@ -179,7 +182,7 @@ class RemoteStep final : public ClientStep {
     request.set_step(step_);
     proto::ExplainStepResponse response;
     const Status status = RequestMessage(channel_.get(), "ExplainStep", request,
-                                         absl::Now() + absl::Minutes(1), &response);
+                                         SteadyNow() + absl::Minutes(1), &response);
     return status.ok() ? response.placement() : absl::StrCat(status.message(), "\n");
   }
 
@@ -194,7 +197,7 @@ class RemoteStep final : public ClientStep {
     request.set_session(session_);
     request.set_run(run);
     StartRequest(channel_.get(), "CancelRun", EncodeMessage(request),
-                 absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+                 SteadyNow() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
   }
 
   const std::shared_ptr<Channel> channel_;
@@ -237,7 +240,7 @@ class RemoteClient final : public MasterClient {
     proto::SessionRequest request;
     request.set_session(session_);
     proto::NothingResponse response;
-    RequestMessage(channel_.get(), "CloseSession", request, absl::Now() + absl::Seconds(5),
+    RequestMessage(channel_.get(), "CloseSession", request, SteadyNow() + absl::Seconds(5),
                    &response)
         .IgnoreError();
   }
@@ -293,10 +296,10 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
 
 StatusOr<proto::ClusterStatusRecord> AskForStatus(absl::string_view target, Transport* transport) {
   MS_ASSIGN_OR_RETURN(const std::string address, AddressOf(target));
-  const absl::Time deadline = absl::Now() + absl::Seconds(5);
+  const absl::Time deadline = SteadyNow() + absl::Seconds(5);
   proto::ClusterStatusRecord status;
   if (const std::shared_ptr<Master> master = FindLocalMaster(address)) {
-    master->AskAll(absl::Now() + absl::Seconds(2), &status);
+    master->AskAll(SteadyNow() + absl::Seconds(2), &status);
     return status;
   }
   MS_ASSIGN_OR_RETURN(const std::shared_ptr<Channel> channel, transport->Connect(address));
@@ -319,7 +322,7 @@ Status ResetMaster(absl::string_view target, absl::Span<const std::string> conta
   proto::ResetRequest request;
   for (const std::string& container : containers) request.add_containers(container);
   proto::NothingResponse response;
-  return RequestMessage(channel.get(), "Reset", request, absl::Now() + absl::Seconds(15),
+  return RequestMessage(channel.get(), "Reset", request, SteadyNow() + absl::Seconds(15),
                         &response);
 }
 

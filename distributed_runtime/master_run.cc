@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/step/cancel_listeners.h"
 #include "distributed_runtime/rpc.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -50,7 +50,7 @@ MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, u
       session_(session),
       number_(number),
       step_here_(step_->session->Step(number)),
-      begin_(absl::Now()),
+      begin_(SteadyNow()),
       fetches_(step_->here->builder().signature().fetches.size()),
       shares_(step_->shares.size()),
       missing_(step_->shares.size()) {
@@ -198,7 +198,7 @@ void MasterRun::EndShare(size_t share, const Status& status) {
   }
   if (!status.ok()) Fail(WithTask(status, step_->shares[share].name));
   absl::MutexLock lock(&mutex_);
-  --missing_;
+  NoteEnd();
 }
 
 // The task is told all the same: it may only be slow.
@@ -209,7 +209,7 @@ void MasterRun::LoseTask(size_t task, const Status& error) {
     absl::MutexLock lock(&mutex_);
     if (shares_[s].has_answered) continue;
     shares_[s].has_answered = true;
-    --missing_;
+    NoteEnd();
   }
 }
 
@@ -231,7 +231,7 @@ void MasterRun::Fail(const Status& error) {
       running.push_back(s);
       if (shares_[s].has_begun) continue;
       shares_[s].has_answered = true;
-      --missing_;
+      NoteEnd();
     }
   }
   step_here_->Stop(error);
@@ -241,7 +241,7 @@ void MasterRun::Fail(const Status& error) {
   EncodeStatus(error, request.mutable_error());
   for (const size_t s : running) {
     StartRequest(step_->shares[s].channel.get(), "AbortStep", EncodeMessage(request),
-                 absl::Now() + absl::Seconds(10),
+                 SteadyNow() + absl::Seconds(10),
                  [self = shared_from_this(), s](const Status& status, PayloadReader*) {
                    self->EndShare(s, status);
                  });
@@ -259,7 +259,7 @@ void MasterRun::Describe(proto::RunningStepRecord* record) const {
   record->set_session(session_);
   record->set_step(number_);
   record->set_is_led(true);
-  record->set_nanos(absl::ToInt64Nanoseconds(absl::Now() - begin_));
+  record->set_nanos(absl::ToInt64Nanoseconds(SteadyNow() - begin_));
   absl::MutexLock lock(&mutex_);
   for (size_t s = 0; s < shares_.size(); ++s) {
     if (!shares_[s].has_begun || shares_[s].has_answered) continue;
@@ -289,7 +289,7 @@ void MasterRun::Help() {
 void MasterRun::Await(const RunOptions& options) {
   Help();
   const absl::Time limit = options.timeout_ms > 0
-                               ? absl::Now() + absl::Milliseconds(options.timeout_ms) + kLateness
+                               ? SteadyNow() + absl::Milliseconds(options.timeout_ms) + kLateness
                                : absl::InfiniteFuture();
   absl::Time end = absl::InfiniteFuture();  // of the patience after an error
   while (true) {
@@ -297,13 +297,14 @@ void MasterRun::Await(const RunOptions& options) {
     {
       absl::MutexLock lock(&mutex_);
       absl::Time wake = std::min(limit, end);
-      if (options.should_stop != nullptr) wake = std::min(wake, absl::Now() + kAskingPeriod);
+      if (options.should_stop != nullptr) wake = std::min(wake, SteadyNow() + kAskingPeriod);
       // An error shortens the wait, and comes from another thread.
-      wake = std::min(wake, absl::Now() + absl::Milliseconds(100));
-      if (mutex_.AwaitWithDeadline(absl::Condition(this, &MasterRun::HasAll), wake)) return;
-      if (!error_.ok() && end == absl::InfiniteFuture()) end = absl::Now() + kAbortPatience;
-      if (absl::Now() >= end) return;
-      if (error_.ok() && absl::Now() >= limit) {
+      wake = std::min(wake, SteadyNow() + absl::Milliseconds(100));
+      const auto has_all = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return missing_ == 0; };
+      if (ended_all_.Await(&mutex_, wake, has_all)) return;
+      if (!error_.ok() && end == absl::InfiniteFuture()) end = SteadyNow() + kAbortPatience;
+      if (SteadyNow() >= end) return;
+      if (error_.ok() && SteadyNow() >= limit) {
         stop = absl::DeadlineExceededError(absl::StrCat(
             "the step took longer than ", options.timeout_ms, " ms in ", MissingTasks()));
       }

@@ -18,6 +18,7 @@
 #include "distributed_runtime/transport.h"
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 #include "framework/tensor.h"
 #include "millstream/distributed_runtime/protos/status_messages.pb.h"
 #include "millstream/distributed_runtime/protos/trace_messages.pb.h"
@@ -105,7 +106,10 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   void Help() ABSL_LOCKS_EXCLUDED(mutex_);
   void Await(const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
   std::string MissingTasks() const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool HasAll() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return missing_ == 0; }
+  // A share has ended.
+  void NoteEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (--missing_ == 0) ended_all_.SignalAll();
+  }
 
   const std::shared_ptr<const MasterStep> step_;
   const uint64_t session_;
@@ -119,6 +123,7 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   int64_t timeout_ms_ = 0;
   std::vector<std::vector<uint64_t>> ended_;
   mutable absl::Mutex mutex_;
+  SteadyCondVar ended_all_;
   Status error_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tensor> fetches_ ABSL_GUARDED_BY(mutex_);
   std::vector<Progress> shares_ ABSL_GUARDED_BY(mutex_);

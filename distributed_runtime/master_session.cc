@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
 #include "distributed_runtime/clock_offset.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/step_log.h"
 #include "distributed_runtime/trace_coding.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -42,7 +42,7 @@ std::vector<ClockOffset> ClocksOf(const std::vector<TaskShare>& shares) {
   std::vector<ClockOffset> clocks;
   for (const TaskShare& share : shares) {
     const StatusOr<ClockOffset> clock =
-        MeasureClock(share.channel.get(), absl::Now() + kClockPatience);
+        MeasureClock(share.channel.get(), SteadyNow() + kClockPatience);
     clocks.push_back(clock.ok() ? *clock : ClockOffset());
   }
   return clocks;
@@ -126,7 +126,7 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
     MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, worker_->peers()->ChannelTo(task.name));
     request.set_task(task.name);
     requests.push_back({task.name, std::move(channel), EncodeMessage(request)});
-    deadline = std::min(deadline, watch->Ask(t, absl::Now()));
+    deadline = std::min(deadline, watch->Ask(t, SteadyNow()));
   }
   const auto take = [&](size_t i, PayloadReader* response) -> Status {
     proto::CreateWorkerSessionResponse message;
@@ -142,7 +142,7 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
   Status gone;
   for (size_t i = 0; i < results.size(); ++i) {
     const Status& result = results[i];
-    if (watch->TakeResult(tasks[i], result, absl::Now()) && gone.ok()) {
+    if (watch->TakeResult(tasks[i], result, SteadyNow()) && gone.ok()) {
       gone = absl::UnavailableError(absl::StrCat(kGone, result.message()));
     }
     if (first.ok()) first = result;
@@ -259,7 +259,7 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
   RunOptions run_options = options;
   if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
   std::vector<std::vector<uint64_t>> ended(step->shares.size());
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   LogBegin(worker_->task(), "master", handle_, number);
   const auto run = std::make_shared<MasterRun>(step, handle_, number);
   {
@@ -275,7 +275,7 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
     for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
   }
   worker_->led()->Add(status);
-  LogEnd(worker_->task(), "master", handle_, number, absl::Now() - begin, status);
+  LogEnd(worker_->task(), "master", handle_, number, SteadyNow() - begin, status);
   return status;
 }
 
@@ -334,7 +334,7 @@ void MasterSession::Close() {
   }
   // A task that does not answer has lost the session already, or notices by itself.
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
-  RequestAll("CloseWorkerSession", std::move(requests), absl::Now() + absl::Seconds(2), take)
+  RequestAll("CloseWorkerSession", std::move(requests), SteadyNow() + absl::Seconds(2), take)
       .IgnoreError();
 }
 

@@ -12,6 +12,7 @@
 #include "distributed_runtime/network_table.h"
 #include "framework/buffer.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -102,8 +103,10 @@ class NetworkChannel final : public Channel {
   std::shared_ptr<Call> Start(absl::string_view method, Payload request, absl::Time deadline,
                               Respond respond) override {
     std::vector<millstream_slice> lent = Lend(request);
-    const int64_t deadline_ns =
-        deadline == absl::InfiniteFuture() ? -1 : absl::ToUnixNanos(deadline);
+    // The library takes a time of the system's clock, and waits by a steady one from here on.
+    const int64_t deadline_ns = deadline == absl::InfiniteFuture()
+                                    ? -1
+                                    : absl::ToUnixNanos(absl::Now() + (deadline - SteadyNow()));
     auto* const waiting = new Waiting{std::move(respond), address_};
     void* const call = table_.start(channel_, std::string(method).c_str(), lent.data(), lent.size(),
                                     deadline_ns, &Done, waiting);

@@ -6,6 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/graph/fork_guard.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -13,6 +14,7 @@ struct Pulse::State {
   bool IsIdle() const ABSL_SHARED_LOCKS_REQUIRED(mutex) { return !is_beating; }
 
   absl::Mutex mutex;
+  SteadyCondVar stopped;
   bool is_stopped ABSL_GUARDED_BY(mutex) = false;
   bool is_beating ABSL_GUARDED_BY(mutex) = false;
 };
@@ -23,7 +25,10 @@ Pulse::Pulse(absl::Duration period, std::function<void()> beat)
     while (true) {
       {
         absl::MutexLock lock(&state->mutex);
-        if (state->mutex.AwaitWithTimeout(absl::Condition(&state->is_stopped), period)) return;
+        const auto is_stopped = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state->mutex) {
+          return state->is_stopped;
+        };
+        if (state->stopped.Await(&state->mutex, SteadyNow() + period, is_stopped)) return;
         state->is_beating = true;
       }
       beat();
@@ -38,6 +43,7 @@ Pulse::~Pulse() {
   if (ForkGuard::Forked()) return;
   absl::MutexLock lock(&state_->mutex);
   state_->is_stopped = true;
+  state_->stopped.SignalAll();
   state_->mutex.Await(absl::Condition(state_.get(), &State::IsIdle));
 }
 

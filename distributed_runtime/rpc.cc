@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/graph/error_details.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -26,13 +27,13 @@ class Responses {
     absl::MutexLock lock(&mutex_);
     statuses_[i] = status;
     readers_[i] = std::make_unique<PayloadReader>(std::move(*response));
-    --missing_;
+    if (--missing_ == 0) complete_.SignalAll();
   }
   void Await(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    mutex_.AwaitWithDeadline(absl::Condition(
-                                 +[](size_t* missing) { return *missing == 0; }, &missing_),
-                             deadline);
+    const auto is_complete = [this]()
+                                 ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return missing_ == 0; };
+    complete_.Await(&mutex_, deadline, is_complete);
   }
   // Null: it has not come.
   std::unique_ptr<PayloadReader> Take(size_t i, Status* status) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -43,6 +44,7 @@ class Responses {
 
  private:
   absl::Mutex mutex_;
+  SteadyCondVar complete_;
   std::vector<Status> statuses_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<PayloadReader>> readers_ ABSL_GUARDED_BY(mutex_);
   size_t missing_ ABSL_GUARDED_BY(mutex_);

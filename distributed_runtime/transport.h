@@ -48,8 +48,8 @@ class Channel {
 
   virtual ~Channel() = default;
   // Sends a request. The call goes on if the result is dropped. UNAVAILABLE if nobody is at the
-  // address or the connection breaks, DEADLINE_EXCEEDED after `deadline`. REQUIRES: the caller
-  // holds no lock that `respond` takes.
+  // address or the connection breaks, DEADLINE_EXCEEDED after `deadline` (SteadyNow). REQUIRES: the
+  // caller holds no lock that `respond` takes.
   virtual std::shared_ptr<Call> Start(absl::string_view method, Payload request,
                                       absl::Time deadline, Respond respond) = 0;
   // For a thread that is about to wait for an answer: takes messages on it, so that no other thread

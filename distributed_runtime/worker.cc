@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "core/c_api/session_options.h"
 #include "core/partition/rendezvous_name.h"
 #include "distributed_runtime/clock_offset.h"
@@ -13,6 +12,7 @@
 #include "distributed_runtime/thread_cache.h"
 #include "framework/message.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 #include "millstream/framework/protos/config.pb.h"
 
 namespace millstream {
@@ -85,7 +85,7 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
       config_(std::move(config)),
       peers_(std::move(peers)),
       resources_(std::make_shared<ResourceManager>()),
-      begin_(absl::Now()),
+      begin_(SteadyNow()),
       counters_(std::make_shared<StepCounters>()),
       collectives_(MakeResource<ClusterCollectives>(task_, peers_)),
       leases_(kPatience) {
@@ -299,7 +299,7 @@ void Worker::OnReadClock(PayloadReader* request, const Reply& reply) {
 
 void Worker::AddStatus(proto::TaskStatusRecord* status) {
   status->set_task(task_);
-  status->set_up_nanos(absl::ToInt64Nanoseconds(absl::Now() - begin_));
+  status->set_up_nanos(absl::ToInt64Nanoseconds(SteadyNow() - begin_));
   status->set_steps(counters_->ended.load(std::memory_order_relaxed));
   status->set_failed_steps(counters_->failed.load(std::memory_order_relaxed));
   status->set_led_steps(led_.ended.load(std::memory_order_relaxed));

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/graph/prune.h"
 #include "core/host/host_ctx.h"
@@ -17,6 +16,7 @@
 #include "distributed_runtime/rpc.h"
 #include "framework/allocator.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -172,7 +172,7 @@ Status WorkerSession::Run(Executable* graph, WorkerStep* step, absl::Span<const 
 // The step is listed among those that run, and counted when it has ended.
 Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
                                absl::Span<Tensor> fetches, const RunOptions& options) {
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   LogBegin(arguments_.task, "part", arguments_.handle, step->number());
   {
     absl::MutexLock lock(&mutex_);
@@ -184,7 +184,7 @@ Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<c
     running_steps_.erase(step->number());
   }
   arguments_.counters->Add(status);
-  LogEnd(arguments_.task, "part", arguments_.handle, step->number(), absl::Now() - begin, status);
+  LogEnd(arguments_.task, "part", arguments_.handle, step->number(), SteadyNow() - begin, status);
   return status;
 }
 
@@ -195,7 +195,7 @@ void WorkerSession::AddStatus(proto::TaskStatusRecord* status) {
     proto::RunningStepRecord* const record = status->add_running();
     record->set_session(arguments_.handle);
     record->set_step(number);
-    record->set_nanos(absl::ToInt64Nanoseconds(absl::Now() - running.begin));
+    record->set_nanos(absl::ToInt64Nanoseconds(SteadyNow() - running.begin));
     AddWaits(running, record);
   }
 }

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "absl/time/clock.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -13,7 +13,7 @@ Alarms* Alarms::Global() {
 
 uint64_t Alarms::Set(absl::Duration limit, std::function<void()> ring) {
   if (limit > kLongest) return kNone;
-  const absl::Time time = absl::Now() + limit;
+  const absl::Time time = SteadyNow() + limit;
   absl::MutexLock lock(&mutex_);
   const uint64_t alarm = ++last_;
   alarms_.emplace(Key(time, alarm), std::move(ring));
@@ -45,8 +45,8 @@ void Alarms::Ring() {
       continue;
     }
     const auto next = alarms_.begin();
-    if (absl::Now() < next->first.first) {
-      changed_.WaitWithDeadline(&mutex_, next->first.first);
+    if (SteadyNow() < next->first.first) {
+      changed_.WaitUntil(&mutex_, next->first.first);
       continue;
     }
     std::function<void()> ring = std::move(next->second);

@@ -11,10 +11,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
-// The thread starts with the first alarm and lives as long as the process. Thread-safe.
+// Times are of SteadyNow. The thread starts with the first alarm and lives as long as the process.
+// Thread-safe.
 class Alarms {
  public:
   static constexpr uint64_t kNone = 0;
@@ -36,7 +38,7 @@ class Alarms {
   void Ring() ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Mutex mutex_;
-  absl::CondVar changed_;
+  SteadyCondVar changed_;
   std::map<Key, std::function<void()>> alarms_ ABSL_GUARDED_BY(mutex_);  // the next one first
   absl::flat_hash_map<uint64_t, absl::Time> times_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = kNone;

@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/graph/graph.h"
 #include "core/step/step_scheduler.h"
 #include "framework/held_time_limits_for_tests.h"
 #include "framework/plugin/signal_stack.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -108,7 +108,7 @@ uint64_t StepContext::AddListener(void (*fn)(void* user), void* user, const Node
   // call.
   if (deadline_ms_ != 0) {
     const absl::Time end =
-        absl::Now() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
+        SteadyNow() + absl::Milliseconds(std::max<int64_t>(deadline_ms_ - NowMillis(clock_), 0));
     const auto stop = [](void* context, const Node* late) {
       auto* const step = static_cast<StepContext*>(context);
       const Status out_of_time = step->OutOfTime();

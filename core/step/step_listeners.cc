@@ -5,6 +5,7 @@
 
 #include "core/step/run_options.h"
 #include "framework/held_time_limits_for_tests.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -14,6 +15,7 @@ StepListeners::~StepListeners() {
     {
       absl::MutexLock lock(&mutex_);
       is_over_ = true;
+      over_.SignalAll();
     }
     watch_.join();
   }
@@ -28,7 +30,8 @@ void StepListeners::WatchTime(absl::Time deadline, OutOfTime out_of_time, void* 
     const Node* node = nullptr;
     {
       absl::MutexLock waiting(&mutex_);
-      if (mutex_.AwaitWithDeadline(absl::Condition(&is_over_), deadline)) return;
+      const auto is_over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_over_; };
+      if (over_.Await(&mutex_, deadline, is_over)) return;
       while (HeldTimeLimits::AreHeld()) {
         if (mutex_.AwaitWithTimeout(absl::Condition(&is_over_), absl::Milliseconds(1))) return;
       }

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/step/cancel_listeners.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -36,8 +37,9 @@ class StepListeners {
   void Remove(uint64_t token) ABSL_LOCKS_EXCLUDED(mutex_);
   // Calls the listeners, because the step failed.
   void Fire() { failed_.Fire(); }
-  // Starts a thread that calls out_of_time(step, node) when `deadline` has passed while the kernel
-  // of `node` has a listener. The destructor ends the thread. Only the first call has an effect.
+  // Starts a thread that calls out_of_time(step, node) when `deadline`, by SteadyNow, has passed
+  // while the kernel of `node` has a listener. The destructor ends the thread. Only the first call
+  // has an effect.
   void WatchTime(absl::Time deadline, OutOfTime out_of_time, void* step)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -56,6 +58,7 @@ class StepListeners {
   const Cancellation* const closing_;
   CancelListeners failed_;
   absl::Mutex mutex_;
+  SteadyCondVar over_;
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_token_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/graph/error_details.h"
 #include "core/partition/rendezvous.h"
 #include "core/step/wait_judge.h"
 #include "core/step/worker_pool.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -265,7 +265,7 @@ Status StepScheduler::Drive(const std::vector<StepPart*>& parts) {
     if (!interrupted.ok() && !ending_) EndEarly(interrupted);
     if (ending_ && ready_.empty() && tasks_.empty()) WarnIfLate();
     if (ready_.empty() && tasks_.empty() && finished_ < count) {
-      was_idle = changed_.WaitWithTimeout(&mutex_, kLookInterval);
+      was_idle = !changed_.WaitUntil(&mutex_, SteadyNow() + kLookInterval);
     }
   }
   // If the last part failed after the previous check, the outstanding work must be stopped.
@@ -296,7 +296,7 @@ std::string StepScheduler::TakeWarningLocked() {
 }
 
 void StepScheduler::WarnIfLate() {
-  if (absl::Now() < warn_at_) return;
+  if (SteadyNow() < warn_at_) return;
   warn_at_ = absl::InfiniteFuture();
   const std::string warning = TakeWarningLocked();
   if (warning.empty()) return;
@@ -308,7 +308,7 @@ void StepScheduler::WarnIfLate() {
 // Lets every part see that the step is stopping, those that wait for a tensor too.
 void StepScheduler::EndEarly(const Status& error) {
   ending_ = true;
-  warn_at_ = absl::Now() + patience_;
+  warn_at_ = SteadyNow() + patience_;
   step_.Fail(error);
   mutex_.Unlock();
   if (step_.rendezvous != nullptr) step_.rendezvous->Abort(step_.status());

@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "core/step/step_context.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 #include "framework/tensor.h"
 
 namespace millstream {
@@ -140,7 +141,7 @@ class StepScheduler {
   const int threads_;
   const absl::Duration patience_;
   mutable absl::Mutex mutex_;
-  absl::CondVar changed_;
+  SteadyCondVar changed_;
   std::vector<StepPart*> parts_ ABSL_GUARDED_BY(mutex_);
   std::deque<StepPart*> ready_ ABSL_GUARDED_BY(mutex_);
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);  // of RunElsewhere, not begun

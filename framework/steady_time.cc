@@ -1,0 +1,58 @@
+#include "framework/steady_time.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "absl/time/clock.h"
+
+namespace millstream {
+namespace {
+
+int64_t MonotonicNanos() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+// What is to be added to CLOCK_MONOTONIC.
+int64_t Origin() {
+  static const int64_t origin = absl::GetCurrentTimeNanos() - MonotonicNanos();
+  return origin;
+}
+
+}  // namespace
+
+absl::Time SteadyNow() {
+  const int64_t origin = Origin();
+  return absl::FromUnixNanos(origin + MonotonicNanos());
+}
+
+bool SteadyCondVar::WaitUntil(absl::Mutex* mutex, absl::Time deadline) {
+  const bool has_limit = deadline != absl::InfiniteFuture();
+  timespec end{};
+  if (has_limit) {
+    const absl::Duration monotonic = deadline - absl::FromUnixNanos(Origin());
+    end = absl::ToTimespec(std::max(monotonic, absl::ZeroDuration()));
+  }
+  waiting_.fetch_add(1);
+  const uint32_t signals = signals_.load();
+  mutex->Unlock();
+  // With FUTEX_WAIT_BITSET the limit is a time of CLOCK_MONOTONIC. A signal after the mutex was
+  // released has changed the number: then the call returns at once.
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&signals_), FUTEX_WAIT_BITSET_PRIVATE, signals,
+          has_limit ? &end : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+  mutex->Lock();
+  waiting_.fetch_sub(1);
+  return signals_.load() != signals || SteadyNow() < deadline;
+}
+
+void SteadyCondVar::WakeSleepers(int count) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&signals_), FUTEX_WAKE_PRIVATE, count, nullptr,
+          nullptr, 0);
+}
+
+}  // namespace millstream
