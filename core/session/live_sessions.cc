@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "core/graph/fork_guard.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -54,11 +55,11 @@ bool LiveSessions::AreOver() const {
 }
 
 bool LiveSessions::EndAll(absl::Duration patience) {
-  const absl::Time end = absl::Now() + patience;
+  const absl::Time end = SteadyNow() + patience;
   absl::MutexLock lock(&mutex_);
   for (LiveSession* session : sessions_) session->Shut();
   while (!AreOver()) {
-    if (absl::Now() > end) return false;
+    if (SteadyNow() > end) return false;
     mutex_.Unlock();
     absl::SleepFor(kLookInterval);
     mutex_.Lock();
