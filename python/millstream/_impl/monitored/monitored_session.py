@@ -39,12 +39,14 @@ class _MonitoredSession:
         self._graph_was_finalized = self._graph.finalized
         self._hooks = hooks or []
         self._sess: RecoverableSession | CoordinatedSession | None = None
+        if session_creator is None:
+            session_creator = ChiefSessionCreator()
+        if isinstance(session_creator, ChiefSessionCreator):
+            session_creator._use_copies(self._hooks)
         try:
             for hook in self._hooks:
                 hook.begin()
-            creator = CoordinatedCreator(
-                session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
-            )
+            creator = CoordinatedCreator(session_creator, self._hooks, stop_grace_period_secs)
             self._sess = RecoverableSession(creator) if should_recover else creator.create_session()
         except BaseException:
             self._release_graph()

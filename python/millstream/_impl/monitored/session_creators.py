@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import abc
+import logging
+import os
+from collections.abc import Sequence
 from typing import Any
 
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import NUMBER, PATH, TEXT, or_none, takes
 from millstream._impl.graph.default_graph import get_default_graph
+from millstream._impl.monitored.copies import CopyHook, CopyLostError
 from millstream._impl.monitored.kinds import CONFIG, SCAFFOLD
 from millstream._impl.monitored.scaffold import Scaffold
 from millstream._impl.monitored.session_manager import SessionManager
 from millstream._impl.session.session import Session
+from millstream._impl.train.checkpoint_reader import CheckpointReader
+from millstream._impl.train.checkpoint_state import latest_checkpoint
+from millstream._impl.train.global_step import get_global_step
+
+_logger = logging.getLogger("millstream")
 
 
 @public("train.SessionCreator")
@@ -98,11 +107,21 @@ class ChiefSessionCreator(_ManagedCreator):
         super().__init__(scaffold, master, config)
         self._checkpoint_dir = checkpoint_dir
         self._checkpoint = checkpoint_filename_with_path
+        self._copies: list[CopyHook] = []
+
+    def _use_copies(self, hooks: Sequence[Any]) -> None:
+        """Begin sessions from the copies that hooks keep, unless a checkpoint is newer."""
+        self._copies = [hook for hook in hooks if isinstance(hook, CopyHook)]
+        for hook in self._copies:
+            hook.is_chiefs = True
 
     def create_session(self) -> Session:
         """A new session, restored or initialized."""
         manager = self._finalized_manager()
         scaffold = self._scaffold
+        copied = self._session_from_copy(manager)
+        if copied is not None:
+            return copied
         return manager.prepare_session(
             self._master,
             saver=scaffold.saver,
@@ -113,6 +132,35 @@ class ChiefSessionCreator(_ManagedCreator):
             init_feed_dict=scaffold.init_feed_dict,
             init_fn=scaffold.init_fn,
         )
+
+    def _session_from_copy(self, manager: SessionManager) -> Session | None:
+        """A new session that begins from the copy of a hook, or None."""
+        for hook in self._copies:
+            step = hook.copied_step
+            if step is None or step < self._checkpoint_step():
+                continue
+            try:
+                session = manager.prepare_session(
+                    self._master, config=self._config, init_fn=hook.restore
+                )
+            except CopyLostError as error:
+                _logger.info("The copy of step %d is lost: %s", step, error)
+                continue
+            _logger.info("Restored model from the copy of step %d", step)
+            return session
+        return None
+
+    def _checkpoint_step(self) -> int:
+        """The global step of the checkpoint that would be restored; -1 where nothing says it."""
+        path = self._checkpoint
+        if path is None and self._checkpoint_dir is not None:
+            path = latest_checkpoint(os.fsdecode(self._checkpoint_dir))
+        counter = get_global_step()
+        if path is None or counter is None:
+            return -1
+        reader = CheckpointReader(os.fsdecode(path))
+        name = counter.op.name
+        return int(reader.get_tensor(name)) if reader.has_tensor(name) else -1
 
 
 @public("train.WorkerSessionCreator")
