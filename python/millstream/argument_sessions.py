@@ -80,6 +80,7 @@ def calls_of_sessions() -> Calls:
             "device": "/cpu:0",
         },
         tf.cluster.Mirrored: lambda: {"devices": ["/cpu:0"]},
+        tf.cluster.PeerCopyHook: lambda: {"copy_steps": 1},
         tf.train.ClusterSpec: lambda: {"cluster": {"ps": ["localhost:1"]}},
         tf.train.Server: lambda: {
             "server_or_cluster_def": {"local": ["localhost:0"]}, "job_name": "local",

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import millstream as tf
@@ -157,6 +158,34 @@ def test_a_killed_task_ends_the_step_and_is_named(cluster: Cluster) -> None:
         with tf.Session(cluster.server.target) as sess:
             sess.run(tf.global_variables_initializer())
             assert sess.run(total).tolist() == [1.0, 3.0, 5.0]
+
+
+@pytest.mark.parametrize("task", [0, 1])
+def test_a_killed_parameter_server_gets_its_variables_from_its_peer(
+    cluster: Cluster, task: int
+) -> None:
+    with tf.Graph().as_default():
+        with tf.device(tf.train.replica_device_setter(cluster=cluster.spec)):
+            w = tf.get_variable("w", [1000], initializer=tf.zeros_initializer())
+            b = tf.get_variable("b", [], initializer=tf.zeros_initializer())
+            loss = tf.reduce_sum(tf.square(w + b - 1.0))
+            step = tf.train.get_or_create_global_step()
+            train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+        variables = {variable.op.name: variable for variable in tf.global_variables()}
+        hook = tf.cluster.PeerCopyHook(copy_steps=2)
+        with tf.train.MonitoredTrainingSession(cluster.server.target, hooks=[hook]) as session:
+            for _ in range(5):
+                session.run(train)
+            before = session.run(variables)
+            cluster.processes[task].kill()
+            cluster.processes[task].wait()
+            cluster.processes[task] = cluster.start(task)
+            session.run(train)  # step 5 once more, after the copy of step 4
+            after = session.run(variables)
+    assert int(after["global_step"]) == 5
+    assert {"w/Adam", "beta1_power"} <= set(before)
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value, err_msg=name)
 
 
 def test_a_new_session_does_not_wait_for_a_task_that_is_gone(
