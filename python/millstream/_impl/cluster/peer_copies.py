@@ -23,9 +23,9 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.variable_tensor import read
 from millstream._impl.monitored.copies import CopyLostError
 from millstream._impl.ops import control_ops, reductions
-from millstream._impl.train.save_items import SavedTensor
 from millstream._impl.train.save_nodes import Item
 from millstream._impl.values import dtypes
+from millstream._impl.values.dtypes import DType
 
 _SLOTS = 2
 
@@ -91,6 +91,8 @@ class PeerCopies:
         What `by_task` gives, of two tasks or more.
     step
         The global step, which is among the items.
+    shortens
+        Whether the session shortens numbers of float32 that go between tasks.
 
     Attributes
     ----------
@@ -98,7 +100,9 @@ class PeerCopies:
         Its value in the last complete copy; None: there is no such copy.
     """
 
-    def __init__(self, graph: Graph, tasks: Mapping[str, Sequence[Item]], step: Any) -> None:
+    def __init__(
+        self, graph: Graph, tasks: Mapping[str, Sequence[Item]], step: Any, shortens: bool
+    ) -> None:
         self.step: int | None = None
         self._newest = _SLOTS - 1
         self._tasks = list(tasks)
@@ -114,8 +118,8 @@ class PeerCopies:
             self._slots = [
                 [
                     (
-                        _nodes(graph, tasks[own], own, own, f"peer_copies/{slot}/own"),
-                        _nodes(graph, tasks[own], own, peer, f"peer_copies/{slot}/peer"),
+                        _nodes(graph, tasks[own], own, f"peer_copies/{slot}/own", False),
+                        _nodes(graph, tasks[own], peer, f"peer_copies/{slot}/peer", shortens),
                     )
                     for own, peer in zip(self._tasks, peers, strict=True)
                 ]
@@ -183,15 +187,19 @@ class PeerCopies:
         session.run([nodes.dropped for slot in self._slots for both in slot for nodes in both])
 
 
-def _nodes(graph: Graph, items: Sequence[Item], own: str, place: str, names: str) -> _Nodes:
-    """Add the nodes that copy what `own` holds to `place`, under names that begin with `names`."""
+def _nodes(graph: Graph, items: Sequence[Item], place: str, names: str, is_hidden: bool) -> _Nodes:
+    """Add the nodes that copy items to `place`, under names that begin with `names`.
+
+    If `is_hidden`, the bits of float32 go between tasks as integers, which no session shortens.
+    """
     handles: list[Tensor] = []
     copied: list[Operation] = []
     restored: list[Operation] = []
     for item in items:
         values: list[Tensor] = []
         for tensor in item.tensors():
-            given = _as_sent(graph, tensor, own)
+            hides = is_hidden and tensor.dtype.base_dtype == dtypes.float32
+            given = _as_type(tensor.value, dtypes.int32, item) if hides else tensor.value
             with graph.device(place):
                 handle = gen_ops.var_handle_op(
                     given.dtype.base_dtype,
@@ -200,8 +208,8 @@ def _nodes(graph: Graph, items: Sequence[Item], own: str, place: str, names: str
                 )
                 copied.append(gen_ops.assign_variable_op(handle, given))
             handles.append(handle)
-            with graph.device(own):
-                values.append(_as_held(read(handle, given.dtype.base_dtype), tensor))
+            value = read(handle, given.dtype.base_dtype)
+            values.append(_as_type(value, dtypes.float32, item) if hides else value)
         restored.append(item.restore_from(values, False))
     with graph.device(place):
         known = gen_ops.pack([gen_ops.var_is_initialized_op(handle) for handle in handles])
@@ -213,18 +221,8 @@ def _nodes(graph: Graph, items: Sequence[Item], own: str, place: str, names: str
         )
 
 
-def _as_sent(graph: Graph, tensor: SavedTensor, own: str) -> Tensor:
-    """The tensor as it is copied: no float32, which sessions may shorten between tasks."""
-    if tensor.dtype.base_dtype != dtypes.float32:
-        return tensor.value
-    with graph.device(own):
-        sent: Tensor = gen_ops.bitcast(tensor.value, dtypes.int32)
-        return sent
-
-
-def _as_held(value: Tensor, tensor: SavedTensor) -> Tensor:
-    """A copied tensor as it was before `_as_sent`."""
-    if value.dtype == tensor.dtype.base_dtype:
-        return value
-    held: Tensor = gen_ops.bitcast(value, tensor.dtype.base_dtype)
-    return held
+def _as_type(value: Tensor, dtype: DType, item: Item) -> Tensor:
+    """The same bits as numbers of another type, made where the item is."""
+    with item.graph.device(item.device):
+        made: Tensor = gen_ops.bitcast(value, dtype)
+        return made

@@ -36,7 +36,8 @@ class PeerCopyHook(CopyHook):
     What a saver saves is copied: all global variables, slots of optimizers and parts among them,
     and tables. Each copy is made in one step of the graph; the tensors go from server to server.
     There are two copies in turn, each on the server itself and on its peer, so the variables take
-    five times the memory. They are freed at the end of the training.
+    five times the memory, and more for the moment of a copy. The copies are freed at the end of the
+    training.
 
     It is for the chief, and does nothing in other processes and where there is no cluster. A chief
     that is started again begins from the checkpoint.
@@ -105,7 +106,7 @@ class PeerCopyHook(CopyHook):
             return
         self._read = step_read("PeerCopyHook", graph)
         self._timer.reset()
-        self._copies = PeerCopies(graph, tasks, get_global_step(graph))
+        self._copies = PeerCopies(graph, tasks, get_global_step(graph), self.has_short_transfers)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Copy at once: a task that was started again has no copies."""
@@ -162,7 +163,6 @@ class PeerCopyHook(CopyHook):
 def _items(graph: Graph) -> list[Item]:
     """What a saver saves that is told nothing."""
     chosen = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-    variables, objects = split_objects(
-        [*chosen, *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)]
-    )
+    chosen += graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
+    variables, objects = split_objects(chosen)
     return [*save_items(variables), *objects]

@@ -20,9 +20,12 @@ class CopyHook(SessionRunHook, metaclass=abc.ABCMeta):
     is_chiefs
         Whether it belongs to the session that gives variables their values, whose creator says
         so. Hooks of other sessions do nothing: two that copy would disturb each other.
+    has_short_transfers
+        Whether that session shortens numbers of float32 that go between tasks.
     """
 
     is_chiefs: bool = False
+    has_short_transfers: bool = False
 
     @property
     @abc.abstractmethod

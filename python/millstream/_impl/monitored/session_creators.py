@@ -112,8 +112,10 @@ class ChiefSessionCreator(_ManagedCreator):
     def _use_copies(self, hooks: Sequence[Any]) -> None:
         """Begin sessions from the copies that hooks keep, unless a checkpoint is newer."""
         self._copies = [hook for hook in hooks if isinstance(hook, CopyHook)]
+        options = None if self._config is None else self._config.graph_options
         for hook in self._copies:
             hook.is_chiefs = True
+            hook.has_short_transfers = options is not None and options.enable_bfloat16_sendrecv
 
     def create_session(self) -> Session:
         """A new session, restored or initialized."""
