@@ -31,7 +31,7 @@ void StripGemm::KeepRight(const float* b) {
   kept_.resize(StripsSize(k_, n_) + kLine - 1);
   float* strips = kept_.data();
   while (reinterpret_cast<uintptr_t>(strips) % (kLine * sizeof(float)) != 0) ++strips;
-  ArrangeStrips(b, k_, n_, 0, StripsOf(n_), strips);
+  ArrangeStrips({b, n_, 1}, k_, n_, 0, StripsOf(n_), strips);
   strips_ = strips;
 }
 
@@ -47,12 +47,12 @@ ms::Status StripGemm::Run(ms::Frame& frame, const float* a, const float* b, floa
   for (int64_t i = 0; i < m_; ++i) starts[i] = a + i * k_;
   auto* const arranged = static_cast<float*>(scratch);
   const float* const strips = strips_ != nullptr ? strips_ : arranged;
-  const WindowProduct product{strips, n_, &offset, 1, k_, {}};
+  const WindowProduct product{strips, n_, &offset, 1, k_, n_, {}};
   const auto cost = static_cast<uint64_t>(m_ * k_ * kStripColumns / kProductsPerNanosecond + 1);
   return StoppableFor(frame, StripsOf(n_), cost, [&](int64_t begin, int64_t end) {
     const int64_t step = strips_ != nullptr ? end - begin : 1;
     for (int64_t strip = begin; strip < end; strip += step) {
-      if (strips_ == nullptr) ArrangeStrips(b, k_, n_, strip, strip + 1, arranged);
+      if (strips_ == nullptr) ArrangeStrips({b, n_, 1}, k_, n_, strip, strip + 1, arranged);
       MultiplyWindows(product, starts.data(), m_, strip, strip + step, c);
     }
   });

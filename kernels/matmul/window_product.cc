@@ -129,7 +129,7 @@ struct Strips {
       columns.bias = bias;
       columns.added = product.epilogue.added == nullptr ? nullptr : product.epilogue.added + column;
       columns.output = output + column;
-      columns.stride = product.columns;
+      columns.stride = product.output_step;
       RunUnit(product, starts, rows, count, columns);
     }
   }
@@ -183,21 +183,85 @@ struct Strips {
   }
 };
 
+// ---- Arranging a strip ----
+
+// A strip that is to be arranged.
+struct StripSource {
+  const float* from;  // the first element of its first column
+  int64_t row_step;
+  int64_t column_step;
+  int64_t depth;
+  int64_t columns;  // that the matrix has of the strip's
+};
+
+void ArrangeRows(const StripSource& source, float* to) {
+  const float* from = source.from;
+  for (int64_t k = 0; k < source.depth; ++k, from += source.row_step, to += kStripColumns) {
+    std::memcpy(to, from, static_cast<size_t>(source.columns) * sizeof(float));
+    std::fill(to + source.columns, to + kStripColumns, 0.0f);
+  }
+}
+
+constexpr int64_t kBlock = 4;
+
+// Four numbers of each of four columns, which lie in one piece each.
+inline void TransposeBlock(const float* from, int64_t column_step, float* to) {
+  using Four = Vector<float, 16>;
+  const Four a = Load<16>(from);
+  const Four b = Load<16>(from + column_step);
+  const Four c = Load<16>(from + 2 * column_step);
+  const Four d = Load<16>(from + 3 * column_step);
+  const Four low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four rows[kBlock] = {__builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5),
+                             __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7),
+                             __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5),
+                             __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7)};
+  for (int64_t i = 0; i < kBlock; ++i) Store(rows[i], to + i * kStripColumns);
+}
+
+// The rows [begin, end) of a strip, an element after the other.
+void ArrangeElements(const StripSource& source, int64_t begin, int64_t end, float* to) {
+  for (int64_t k = begin; k < end; ++k) {
+    const float* const from = source.from + k * source.row_step;
+    float* const row = to + k * kStripColumns;
+    for (int64_t j = 0; j < source.columns; ++j) row[j] = from[j * source.column_step];
+    std::fill(row + source.columns, row + kStripColumns, 0.0f);
+  }
+}
+
+// The matrix is transposed. An element at a time takes about a cycle, in which AVX2 multiplies and
+// adds 16 times: an eighth of the time of a product with 128 rows.
+void ArrangeColumns(const StripSource& source, float* to) {
+  int64_t arranged = 0;
+  if (source.columns == kStripColumns) {
+    for (; arranged + kBlock <= source.depth; arranged += kBlock) {
+      for (int64_t j = 0; j < kStripColumns; j += kBlock) {
+        TransposeBlock(source.from + arranged + j * source.column_step, source.column_step,
+                       to + arranged * kStripColumns + j);
+      }
+    }
+  }
+  ArrangeElements(source, arranged, source.depth, to);
+}
+
 }  // namespace
 
-void ArrangeStrips(const float* matrix, int64_t depth, int64_t columns, int64_t begin, int64_t end,
-                   float* strips) {
+void ArrangeStrips(const StridedMatrix& matrix, int64_t depth, int64_t columns, int64_t begin,
+                   int64_t end, float* strips) {
   for (int64_t strip = begin; strip < end; ++strip) {
-    const float* from = matrix + strip * kStripColumns;
-    float* to = strips + strip * depth * kStripColumns;
-    const int64_t count = std::min(kStripColumns, columns - strip * kStripColumns);
-    for (int64_t k = 0; k < depth; ++k, from += columns, to += kStripColumns) {
-      if (count == kStripColumns) {
-        std::memcpy(to, from, kStripColumns * sizeof(float));
-      } else {
-        std::copy_n(from, count, to);
-        std::fill(to + count, to + kStripColumns, 0.0f);
-      }
+    const StripSource source{matrix.data + strip * kStripColumns * matrix.column_step,
+                             matrix.row_step, matrix.column_step, depth,
+                             std::min(kStripColumns, columns - strip * kStripColumns)};
+    float* const to = strips + strip * depth * kStripColumns;
+    if (matrix.column_step == 1) {
+      ArrangeRows(source, to);
+    } else if (matrix.row_step == 1) {
+      ArrangeColumns(source, to);
+    } else {
+      ArrangeElements(source, 0, depth, to);
     }
   }
 }
@@ -205,6 +269,20 @@ void ArrangeStrips(const float* matrix, int64_t depth, int64_t columns, int64_t 
 void MultiplyWindows(const WindowProduct& product, const float* const* starts, int64_t rows,
                      int64_t first, int64_t last, float* output) {
   RunVectorLoop<Strips>(product, starts, rows, first, last, output);
+}
+
+void MultiplyStrips(const StripProduct& product) {
+  constexpr int64_t kMostStarts = 48;  // whole tiles in every set
+  const int64_t offset = 0;
+  const WindowProduct windows{product.strips, product.columns,     &offset, 1,
+                              product.depth,  product.output_step, {}};
+  const float* starts[kMostStarts];
+  for (int64_t row = 0; row < product.num_rows; row += kMostStarts) {
+    const int64_t count = std::min(kMostStarts, product.num_rows - row);
+    for (int64_t i = 0; i < count; ++i) starts[i] = product.rows + (row + i) * product.row_step;
+    MultiplyWindows(windows, starts, count, 0, StripsOf(product.columns),
+                    product.output + row * product.output_step);
+  }
 }
 
 }  // namespace millstream::kernels

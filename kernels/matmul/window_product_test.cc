@@ -56,8 +56,10 @@ struct Problem {
     for (int64_t i = 0; i < size.pieces; ++i) offsets.push_back(i * (size.length + 2));
     const int64_t depth = size.pieces * size.length;
     strips.resize(StripsSize(depth, size.columns));
-    ArrangeStrips(matrix.data(), depth, size.columns, 0, StripsOf(size.columns), strips.data());
-    product = {strips.data(), size.columns, offsets.data(), size.pieces, size.length, {}};
+    ArrangeStrips({matrix.data(), size.columns, 1}, depth, size.columns, 0, StripsOf(size.columns),
+                  strips.data());
+    product = {
+        strips.data(), size.columns, offsets.data(), size.pieces, size.length, size.columns, {}};
   }
 
   // In double precision.
@@ -155,6 +157,131 @@ TEST_P(WindowProductTest, NotANumberStaysAndZerosKeepTheirSign) {
   const std::vector<float> with_bias = problem.Compute();
   for (size_t i = 0; i < plain.size(); ++i) {
     EXPECT_EQ(std::signbit(plain[i]), std::signbit(with_bias[i]));
+  }
+}
+
+// ---- MultiplyStrips ----
+
+// Integers from -8 to 8, whose products and sums here are exact.
+std::vector<float> Integers(int64_t count, int64_t salt) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(((i + salt) * 7919) % 17 - 8));
+  }
+  return values;
+}
+
+struct Sizes {
+  int64_t rows;
+  int64_t depth;
+  int64_t columns;
+};
+
+std::vector<float> Expected(const Sizes& sizes, const std::vector<float>& a,
+                            const std::vector<float>& b) {
+  std::vector<float> c(sizes.rows * sizes.columns);
+  for (int64_t i = 0; i < sizes.rows; ++i) {
+    for (int64_t k = 0; k < sizes.depth; ++k) {
+      for (int64_t j = 0; j < sizes.columns; ++j) {
+        c[i * sizes.columns + j] += a[i * sizes.depth + k] * b[k * sizes.columns + j];
+      }
+    }
+  }
+  return c;
+}
+
+// How a matrix lies in memory.
+enum class Lie { kRowMajor, kTransposed, kWithGaps };
+
+std::vector<float> Arranged(const Sizes& sizes, const std::vector<float>& b, Lie lie) {
+  const StridedMatrix steps = lie == Lie::kRowMajor ? StridedMatrix{nullptr, sizes.columns, 1}
+                              : lie == Lie::kTransposed
+                                  ? StridedMatrix{nullptr, 1, sizes.depth}
+                                  : StridedMatrix{nullptr, 2, 2 * sizes.depth};
+  std::vector<float> lying(2 * b.size());
+  for (int64_t k = 0; k < sizes.depth; ++k) {
+    for (int64_t j = 0; j < sizes.columns; ++j) {
+      lying[k * steps.row_step + j * steps.column_step] = b[k * sizes.columns + j];
+    }
+  }
+  std::vector<float> strips(StripsSize(sizes.depth, sizes.columns), kGuard);
+  ArrangeStrips({lying.data(), steps.row_step, steps.column_step}, sizes.depth, sizes.columns, 0,
+                StripsOf(sizes.columns), strips.data());
+  return strips;
+}
+
+class StripProductTest : public WindowProductTest {
+ protected:
+  // The result's rows do not follow each other: what lies between them stays.
+  static void Check(const Sizes& sizes) {
+    SCOPED_TRACE(::testing::Message()
+                 << sizes.rows << " x " << sizes.depth << " x " << sizes.columns);
+    const std::vector<float> a = Integers(sizes.rows * sizes.depth, 1);
+    const std::vector<float> b = Integers(sizes.depth * sizes.columns, 2);
+    const std::vector<float> strips = Arranged(sizes, b, Lie::kRowMajor);
+    EXPECT_EQ(Arranged(sizes, b, Lie::kTransposed), strips);
+    EXPECT_EQ(Arranged(sizes, b, Lie::kWithGaps), strips);
+    const int64_t step = sizes.columns + 3;
+    std::vector<float> c(sizes.rows * step, kGuard);
+    MultiplyStrips({a.data(), sizes.depth, sizes.rows, strips.data(), sizes.depth, sizes.columns,
+                    c.data(), step});
+    const std::vector<float> expected = Expected(sizes, a, b);
+    for (int64_t i = 0; i < sizes.rows; ++i) {
+      for (int64_t j = 0; j < step; ++j) {
+        const float value = j < sizes.columns ? expected[i * sizes.columns + j] : kGuard;
+        ASSERT_EQ(c[i * step + j], value) << "row " << i << ", column " << j;
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sets, StripProductTest,
+                         ::testing::Values(InstructionSet::kBaseline, InstructionSet::kAvx2,
+                                           InstructionSet::kAvx512));
+
+TEST_P(StripProductTest, EverySizeOfRemainder) {
+  for (const int64_t rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 47, 48, 49, 100}) {
+    for (const int64_t columns : {0, 1, 7, 15, 16, 17, 33}) Check({rows, 5, columns});
+  }
+}
+
+TEST_P(StripProductTest, SumsOfAnyLength) {
+  for (const int64_t depth : {0, 1, 2, 3, 4, 255, 256, 257, 600}) Check({7, depth, 21});
+}
+
+// An element's bits are those of its row and its column alone.
+TEST_P(StripProductTest, RowsAndStripsMayBeCutAnywhere) {
+  const Sizes sizes = {13, 300, 50};
+  const std::vector<float> a = Fractions(sizes.rows * sizes.depth, 1);
+  const std::vector<float> b = Fractions(sizes.depth * sizes.columns, 2);
+  const std::vector<float> strips = Arranged(sizes, b, Lie::kRowMajor);
+  const auto multiply = [&](int64_t row, int64_t rows, int64_t column, int64_t columns,
+                            std::vector<float>* c) {
+    MultiplyStrips({a.data() + row * sizes.depth, sizes.depth, rows,
+                    strips.data() + column * sizes.depth, sizes.depth, columns,
+                    c->data() + row * sizes.columns + column, sizes.columns});
+  };
+  std::vector<float> whole(sizes.rows * sizes.columns);
+  multiply(0, sizes.rows, 0, sizes.columns, &whole);
+  std::vector<float> parts(whole.size());
+  multiply(0, 5, 0, sizes.columns, &parts);
+  multiply(5, 8, 0, 16, &parts);
+  multiply(5, 8, 16, sizes.columns - 16, &parts);
+  EXPECT_EQ(parts, whole);
+}
+
+TEST_P(StripProductTest, InfinitiesStayInTheirRowsAndColumns) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Sizes sizes = {3, 4, 20};
+  const std::vector<float> a(sizes.rows * sizes.depth, 1.0f);
+  std::vector<float> b(sizes.depth * sizes.columns, 1.0f);
+  b[17] = kInfinity;
+  const std::vector<float> strips = Arranged(sizes, b, Lie::kRowMajor);
+  std::vector<float> c(sizes.rows * sizes.columns);
+  MultiplyStrips({a.data(), sizes.depth, sizes.rows, strips.data(), sizes.depth, sizes.columns,
+                  c.data(), sizes.columns});
+  for (int64_t i = 0; i < static_cast<int64_t>(c.size()); ++i) {
+    EXPECT_EQ(c[i], i % sizes.columns == 17 ? kInfinity : 4.0f) << i;
   }
 }
 

@@ -1,6 +1,6 @@
 // _Attention: the softmax of the products of queries and keys, times values, without more of it in
 // memory than a tile for each thread. A row of scores is whole before its softmax is taken, and the
-// softmax is that of the op Softmax. The bits do not depend on the cuts (panel_product.h).
+// softmax is that of the op Softmax. The bits do not depend on the cuts (window_product.h).
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
-#include "kernels/matmul/panel_product.h"
+#include "kernels/matmul/window_product.h"
 #include "kernels/nn/attention_plan.h"
 #include "kernels/nn/softmax_rows.h"
 
@@ -93,11 +93,11 @@ class AttentionExecution {
       const int64_t matrix = unit / plan_.tiles;
       if (matrix != arranged) {
         const MatrixLayout& k = plan_.k;
-        MakePanels({k_ + plan_.OffsetOf(k, matrix), k.column_step, k.row_step}, plan_.depth,
-                   plan_.keys, keys);
+        ArrangeStrips({k_ + plan_.OffsetOf(k, matrix), k.column_step, k.row_step}, plan_.depth,
+                      plan_.keys, 0, StripsOf(plan_.keys), keys);
         const MatrixLayout& v = plan_.v;
-        MakePanels({v_ + plan_.OffsetOf(v, matrix), v.row_step, v.column_step}, plan_.keys,
-                   plan_.width, values);
+        ArrangeStrips({v_ + plan_.OffsetOf(v, matrix), v.row_step, v.column_step}, plan_.keys,
+                      plan_.width, 0, StripsOf(plan_.width), values);
         arranged = matrix;
       }
       RunTile(matrix, unit % plan_.tiles * plan_.tile_rows, keys, values, scores);
@@ -109,7 +109,7 @@ class AttentionExecution {
                float* scores) const {
     const int64_t rows = std::min(plan_.tile_rows, plan_.queries - first);
     const int64_t step = plan_.score_step();
-    MultiplyPanels({q_ + plan_.OffsetOf(plan_.q, matrix) + first * plan_.q.row_step,
+    MultiplyStrips({q_ + plan_.OffsetOf(plan_.q, matrix) + first * plan_.q.row_step,
                     plan_.q.row_step, rows, keys, plan_.depth, plan_.keys, scores, step});
     Scores tile{scores, step, rows, plan_.keys, scale_, nullptr, 0, 0};
     if (mask_ != nullptr) {
@@ -118,7 +118,7 @@ class AttentionExecution {
       tile.mask_column_step = plan_.mask.column_step;
     }
     RunVectorLoop<ProbabilityLoop>(tile);
-    MultiplyPanels({scores, step, rows, values, plan_.keys, plan_.width,
+    MultiplyStrips({scores, step, rows, values, plan_.keys, plan_.width,
                     output_ + plan_.OffsetOf(plan_.out, matrix) + first * plan_.out.row_step,
                     plan_.out.row_step});
   }

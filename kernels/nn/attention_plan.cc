@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/matmul/panel_product.h"
+#include "kernels/matmul/window_product.h"
 
 namespace millstream::kernels {
 namespace {
@@ -96,9 +96,9 @@ ms::Status ReadPermutation(const ms::KernelInfo& info, const char* attr, Permuta
                              ms::kMaxRank, " dimensions");
 }
 
-int64_t AttentionPlan::score_step() const { return NumPanels(keys) * kPanelColumns; }
-int64_t AttentionPlan::key_floats() const { return PanelFloats(depth, keys); }
-int64_t AttentionPlan::value_floats() const { return PanelFloats(keys, width); }
+int64_t AttentionPlan::score_step() const { return StripsOf(keys) * kStripColumns; }
+int64_t AttentionPlan::key_floats() const { return StripsSize(depth, keys); }
+int64_t AttentionPlan::value_floats() const { return StripsSize(keys, width); }
 
 int64_t AttentionPlan::OffsetOf(const MatrixLayout& layout, int64_t number) const {
   int64_t offset = 0;

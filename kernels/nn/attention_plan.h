@@ -32,7 +32,7 @@ struct AttentionOrders {
 };
 
 // The queries of a matrix are cut into tiles. The scores of a tile, a row for each query, and the
-// keys and values of the matrix in panels, belong to one thread at a time. Pieces of the work have
+// keys and values of the matrix in strips, belong to one thread at a time. Pieces of the work have
 // memory for these of their own, and are rows of tiles.
 struct AttentionPlan : ms::ShapeState {
   ms::Shape output;  // as it lies in memory

@@ -90,7 +90,8 @@ void ConvStrips::KeepFilter(const float* filter) {
   kept_.resize(StripsSize(depth_, shape_.out_channels) + kLine - 1);
   float* strips = kept_.data();
   while (reinterpret_cast<uintptr_t>(strips) % (kLine * sizeof(float)) != 0) ++strips;
-  ArrangeStrips(filter, depth_, shape_.out_channels, 0, StripsOf(shape_.out_channels), strips);
+  ArrangeStrips({filter, shape_.out_channels, 1}, depth_, shape_.out_channels, 0,
+                StripsOf(shape_.out_channels), strips);
   strips_ = strips;
 }
 
@@ -108,13 +109,14 @@ ms::Status ConvStrips::Run(ms::Frame& frame, const float* input, const float* fi
     auto* const arranged = reinterpret_cast<float*>(static_cast<char*>(scratch) + padded_bytes());
     MS_TRY(ParallelRows(frame, StripsOf(shape_.out_channels), depth_ * kStripColumns, kPicoseconds,
                         [&](int64_t begin, int64_t end) {
-                          ArrangeStrips(filter, depth_, shape_.out_channels, begin, end, arranged);
+                          ArrangeStrips({filter, shape_.out_channels, 1}, depth_,
+                                        shape_.out_channels, begin, end, arranged);
                         }));
     strips = arranged;
   }
-  WindowProduct product{strips,          shape_.out_channels,
-                        offsets_.data(), static_cast<int64_t>(offsets_.size()),
-                        length_,         epilogue};
+  WindowProduct product{
+      strips,  shape_.out_channels, offsets_.data(), static_cast<int64_t>(offsets_.size()),
+      length_, shape_.out_channels, epilogue};
   const int64_t output_image = pixels() * shape_.out_channels;
   const int64_t input_image = shape_.input[0] * shape_.input[1] * shape_.in_channels;
   for (int64_t image = 0; image < shape_.batch; image += images_) {

@@ -1,6 +1,6 @@
 // _DenseLayer: a product with weights that never change, and what is done to its elements next. A
 // plan keeps the weights in panels. The product is cut into blocks, and a block is finished while
-// it is in a cache. The bits do not depend on the cuts (panel_product.h).
+// it is in a cache. The bits do not depend on the cuts (window_product.h).
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/gelu.h"
 #include "kernels/common/parallel.h"
-#include "kernels/matmul/panel_product.h"
+#include "kernels/matmul/window_product.h"
 #include "kernels/nn/kept_panels.h"
 #include "kernels/simd/instruction_set.h"
 
@@ -77,14 +77,14 @@ constexpr Activation kActivations[] = {
 
 // Large enough for a thread, small enough for a cache.
 constexpr int64_t kBlockRows = 48;
-constexpr int64_t kBlockColumns = 4 * kPanelColumns;
+constexpr int64_t kBlockColumns = 4 * kStripColumns;
 
 struct DenseShape {
   int64_t m = 0;
   int64_t k = 0;
   int64_t n = 0;
 
-  uint64_t panel_bytes() const { return static_cast<uint64_t>(PanelFloats(k, n)) * sizeof(float); }
+  uint64_t panel_bytes() const { return static_cast<uint64_t>(StripsSize(k, n)) * sizeof(float); }
 };
 
 struct DensePlan : ms::ShapeState {
@@ -175,7 +175,7 @@ class DenseLayer {
 
   void Arrange(const DenseShape& shape, const float* weights, float* panels) const {
     const StridedMatrix matrix{weights, transpose_ ? 1 : shape.n, transpose_ ? shape.k : 1};
-    MakePanels(matrix, shape.k, shape.n, panels);
+    ArrangeStrips(matrix, shape.k, shape.n, 0, StripsOf(shape.n), panels);
   }
 
   ms::Status ArrangeNow(ms::Frame& frame, const DenseShape& shape, const float** panels) const {
@@ -215,7 +215,7 @@ class DenseLayer {
             block.bias = bias == nullptr ? nullptr : bias + column;
             block.addend = addend == nullptr ? nullptr : addend + row * shape.n + column;
             block.addend_step = shape.n;
-            MultiplyPanels({a + row * shape.k, shape.k, block.rows, panels + column * shape.k,
+            MultiplyStrips({a + row * shape.k, shape.k, block.rows, panels + column * shape.k,
                             shape.k, block.columns, block.c, block.c_step});
             activation_->finish(block);
           }

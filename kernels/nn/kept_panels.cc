@@ -37,10 +37,10 @@ StridedMatrix MatrixOf(const Weights& weights) {
 bool HaveBitsOf(const std::vector<PanelRow>& panels, const Weights& weights) {
   const StridedMatrix matrix = MatrixOf(weights);
   for (int64_t j = 0; j < weights.columns; ++j) {
-    const PanelRow* const panel = panels.data() + j / kPanelColumns * weights.depth;
+    const PanelRow* const panel = panels.data() + j / kStripColumns * weights.depth;
     for (int64_t k = 0; k < weights.depth; ++k) {
       const float* const element = matrix.data + k * matrix.row_step + j * matrix.column_step;
-      if (std::memcmp(&panel[k].values[j % kPanelColumns], element, sizeof(float)) != 0) {
+      if (std::memcmp(&panel[k].values[j % kStripColumns], element, sizeof(float)) != 0) {
         return false;
       }
     }
@@ -85,8 +85,9 @@ KeptPanels KeepPanels(const Weights& weights) {
                 weights.columns, weights.is_transposed);
   if (KeptPanels kept = registry->Find(key, weights)) return kept;
   auto panels = std::make_shared<std::vector<PanelRow>>(
-      static_cast<size_t>(NumPanels(weights.columns) * weights.depth));
-  MakePanels(MatrixOf(weights), weights.depth, weights.columns, panels->data()->values);
+      static_cast<size_t>(StripsOf(weights.columns) * weights.depth));
+  ArrangeStrips(MatrixOf(weights), weights.depth, weights.columns, 0, StripsOf(weights.columns),
+                panels->data()->values);
   registry->Add(key, panels);
   return panels;
 }

@@ -1,4 +1,4 @@
-// Weights in panels (kernels/matmul/panel_product.h) that several plans keep: a plan for each set
+// Weights in panels (kernels/matmul/window_product.h) that several plans keep: a plan for each set
 // of feed shapes has the same weights, of which there is one copy as long as one of them lives.
 #ifndef MILLSTREAM_KERNELS_NN_KEPT_PANELS_H_
 #define MILLSTREAM_KERNELS_NN_KEPT_PANELS_H_
@@ -7,12 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/matmul/panel_product.h"
+#include "kernels/matmul/window_product.h"
 
 namespace millstream::kernels {
 
 struct alignas(64) PanelRow {
-  float values[kPanelColumns];
+  float values[kStripColumns];
 };
 
 // Row after row of the first panel, then of the next. Never changes.
