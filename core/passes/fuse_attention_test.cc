@@ -224,7 +224,7 @@ TEST_F(FuseAttentionTest, EmptyTensors) {
   }
 }
 
-// Sizes around those of vectors, panels and tiles.
+// Sizes around those of vectors, strips and tiles.
 TEST_F(FuseAttentionTest, RandomSizes) {
   std::mt19937 random(5);
   const auto size = [&](int64_t most) {

@@ -62,7 +62,7 @@ ms::Status LayOutMask(const ms::Shape& mask, AttentionPlan* plan) {
 }
 
 void CutIntoPieces(uint32_t threads, AttentionPlan* plan) {
-  // Scores that stay in the first cache, with some of the panels.
+  // Scores that stay in the first cache, with some of the strips.
   constexpr int64_t kTileFloats = 16384;
   constexpr int64_t kMostRows = 48;
   constexpr int64_t kFewRows = 12;

@@ -1,5 +1,5 @@
 // _DenseLayer: a product with weights that never change, and what is done to its elements next. A
-// plan keeps the weights in panels. The product is cut into blocks, and a block is finished while
+// plan keeps the weights in strips. The product is cut into blocks, and a block is finished while
 // it is in a cache. The bits do not depend on the cuts (window_product.h).
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "kernels/common/gelu.h"
 #include "kernels/common/parallel.h"
 #include "kernels/matmul/window_product.h"
-#include "kernels/nn/kept_panels.h"
+#include "kernels/nn/kept_strips.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -84,12 +84,12 @@ struct DenseShape {
   int64_t k = 0;
   int64_t n = 0;
 
-  uint64_t panel_bytes() const { return static_cast<uint64_t>(StripsSize(k, n)) * sizeof(float); }
+  uint64_t strip_bytes() const { return static_cast<uint64_t>(StripsSize(k, n)) * sizeof(float); }
 };
 
 struct DensePlan : ms::ShapeState {
   DenseShape shape;
-  KeptPanels kept;  // the weights, if the plan knows them
+  KeptStrips kept;  // the weights, if the plan knows them
 };
 
 class DenseLayer {
@@ -116,9 +116,9 @@ class DenseLayer {
     const DenseShape& shape = plan->shape;
     const ms::View weights = specialization.constant(1);
     if (weights.is_null() || weights.size() == 0) {
-      specialization.SetScratchBytes(shape.panel_bytes());
+      specialization.SetScratchBytes(shape.strip_bytes());
     } else {
-      plan->kept = KeepPanels({weights.data<float>(), shape.k, shape.n, transpose_});
+      plan->kept = KeepStrips({weights.data<float>(), shape.k, shape.n, transpose_});
     }
     specialization.SetState(std::move(plan));
     return ms::Status();
@@ -126,18 +126,18 @@ class DenseLayer {
 
   ms::Status Compute(ms::Frame& frame) const {
     DenseShape shape;
-    const float* panels = nullptr;
+    const float* strips = nullptr;
     if (const auto* plan = frame.shape_state<DensePlan>()) {
       shape = plan->shape;
-      if (plan->kept != nullptr) panels = plan->kept->data()->values;
+      if (plan->kept != nullptr) strips = plan->kept->data()->values;
     } else {
       MS_TRY(Resolve(Views{frame}, &shape));
     }
     ms::View output;
     MS_TRY(frame.Output(0, ms::Shape{shape.m, shape.n}, &output));
     if (output.size() == 0) return ms::Status();
-    if (panels == nullptr && shape.k > 0) MS_TRY(ArrangeNow(frame, shape, &panels));
-    return Multiply(frame, shape, panels, output.data<float>());
+    if (strips == nullptr && shape.k > 0) MS_TRY(ArrangeNow(frame, shape, &strips));
+    return Multiply(frame, shape, strips, output.data<float>());
   }
 
  private:
@@ -173,24 +173,24 @@ class DenseLayer {
     return ms::Status();
   }
 
-  void Arrange(const DenseShape& shape, const float* weights, float* panels) const {
+  void Arrange(const DenseShape& shape, const float* weights, float* strips) const {
     const StridedMatrix matrix{weights, transpose_ ? 1 : shape.n, transpose_ ? shape.k : 1};
-    ArrangeStrips(matrix, shape.k, shape.n, 0, StripsOf(shape.n), panels);
+    ArrangeStrips(matrix, shape.k, shape.n, 0, StripsOf(shape.n), strips);
   }
 
-  ms::Status ArrangeNow(ms::Frame& frame, const DenseShape& shape, const float** panels) const {
+  ms::Status ArrangeNow(ms::Frame& frame, const DenseShape& shape, const float** strips) const {
     void* memory = frame.shape_state<DensePlan>() != nullptr ? frame.scratch() : nullptr;
     if (memory == nullptr) {
       ms::View temp;
-      MS_TRY(frame.Temp(shape.panel_bytes(), &temp));
+      MS_TRY(frame.Temp(shape.strip_bytes(), &temp));
       memory = temp.raw();
     }
     Arrange(shape, frame.input(1).data<float>(), static_cast<float*>(memory));
-    *panels = static_cast<const float*>(memory);
+    *strips = static_cast<const float*>(memory);
     return ms::Status();
   }
 
-  ms::Status Multiply(ms::Frame& frame, const DenseShape& shape, const float* panels,
+  ms::Status Multiply(ms::Frame& frame, const DenseShape& shape, const float* strips,
                       float* output) const {
     const float* const a = frame.input(0).data<float>();
     const float* const bias = biases_ == 0 ? nullptr : frame.input(2).data<float>();
@@ -215,7 +215,7 @@ class DenseLayer {
             block.bias = bias == nullptr ? nullptr : bias + column;
             block.addend = addend == nullptr ? nullptr : addend + row * shape.n + column;
             block.addend_step = shape.n;
-            MultiplyStrips({a + row * shape.k, shape.k, block.rows, panels + column * shape.k,
+            MultiplyStrips({a + row * shape.k, shape.k, block.rows, strips + column * shape.k,
                             shape.k, block.columns, block.c, block.c_step});
             activation_->finish(block);
           }

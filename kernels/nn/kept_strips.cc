@@ -1,4 +1,4 @@
-#include "kernels/nn/kept_panels.h"
+#include "kernels/nn/kept_strips.h"
 
 #include <cstring>
 #include <iterator>
@@ -10,7 +10,7 @@
 namespace millstream::kernels {
 namespace {
 
-using WeakPanels = std::weak_ptr<const std::vector<PanelRow>>;
+using WeakStrips = std::weak_ptr<const std::vector<StripRow>>;
 
 // What equal weights have in common; others may have it too.
 using Key = std::tuple<uint64_t, int64_t, int64_t, bool>;  // hash, depth, columns, is_transposed
@@ -34,13 +34,13 @@ StridedMatrix MatrixOf(const Weights& weights) {
   return {weights.data, weights.columns, 1};
 }
 
-bool HaveBitsOf(const std::vector<PanelRow>& panels, const Weights& weights) {
+bool HaveBitsOf(const std::vector<StripRow>& strips, const Weights& weights) {
   const StridedMatrix matrix = MatrixOf(weights);
   for (int64_t j = 0; j < weights.columns; ++j) {
-    const PanelRow* const panel = panels.data() + j / kStripColumns * weights.depth;
+    const StripRow* const strip = strips.data() + j / kStripColumns * weights.depth;
     for (int64_t k = 0; k < weights.depth; ++k) {
       const float* const element = matrix.data + k * matrix.row_step + j * matrix.column_step;
-      if (std::memcmp(&panel[k].values[j % kStripColumns], element, sizeof(float)) != 0) {
+      if (std::memcmp(&strip[k].values[j % kStripColumns], element, sizeof(float)) != 0) {
         return false;
       }
     }
@@ -50,46 +50,46 @@ bool HaveBitsOf(const std::vector<PanelRow>& panels, const Weights& weights) {
 
 class Registry {
  public:
-  KeptPanels Find(const Key& key, const Weights& weights) {
-    std::vector<KeptPanels> alike;
+  KeptStrips Find(const Key& key, const Weights& weights) {
+    std::vector<KeptStrips> alike;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      const auto range = panels_.equal_range(key);
+      const auto range = strips_.equal_range(key);
       for (auto one = range.first; one != range.second; ++one) {
-        if (KeptPanels kept = one->second.lock()) alike.push_back(std::move(kept));
+        if (KeptStrips kept = one->second.lock()) alike.push_back(std::move(kept));
       }
     }
-    for (const KeptPanels& kept : alike) {
+    for (const KeptStrips& kept : alike) {
       if (HaveBitsOf(*kept, weights)) return kept;
     }
     return nullptr;
   }
-  void Add(const Key& key, const KeptPanels& kept) {
+  void Add(const Key& key, const KeptStrips& kept) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto one = panels_.begin(); one != panels_.end();) {
-      one = one->second.expired() ? panels_.erase(one) : std::next(one);
+    for (auto one = strips_.begin(); one != strips_.end();) {
+      one = one->second.expired() ? strips_.erase(one) : std::next(one);
     }
-    panels_.emplace(key, kept);
+    strips_.emplace(key, kept);
   }
 
  private:
   std::mutex mutex_;
-  std::multimap<Key, WeakPanels> panels_;  // guarded by mutex_
+  std::multimap<Key, WeakStrips> strips_;  // guarded by mutex_
 };
 
 }  // namespace
 
-KeptPanels KeepPanels(const Weights& weights) {
+KeptStrips KeepStrips(const Weights& weights) {
   static Registry* const registry = new Registry;
   const Key key(HashOf(weights.data, weights.depth * weights.columns), weights.depth,
                 weights.columns, weights.is_transposed);
-  if (KeptPanels kept = registry->Find(key, weights)) return kept;
-  auto panels = std::make_shared<std::vector<PanelRow>>(
+  if (KeptStrips kept = registry->Find(key, weights)) return kept;
+  auto strips = std::make_shared<std::vector<StripRow>>(
       static_cast<size_t>(StripsOf(weights.columns) * weights.depth));
   ArrangeStrips(MatrixOf(weights), weights.depth, weights.columns, 0, StripsOf(weights.columns),
-                panels->data()->values);
-  registry->Add(key, panels);
-  return panels;
+                strips->data()->values);
+  registry->Add(key, strips);
+  return strips;
 }
 
 }  // namespace millstream::kernels
