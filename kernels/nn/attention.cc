@@ -3,6 +3,7 @@
 // softmax is that of the op Softmax. The bits do not depend on the cuts (window_product.h).
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ namespace {
 // Threads that are reckoned with where no plan says how many there are.
 constexpr uint32_t kUnplannedThreads = 8;
 
+// What is added where there is no mask: the one number that changes no score, not even a negative
+// zero.
+constexpr float kNoMask = -0.0f;
+
 // Rows of scores.
 struct Scores {
   float* first;
@@ -26,39 +31,50 @@ struct Scores {
   int64_t rows;
   int64_t keys;
   float scale;
-  const float* mask;  // of the first element; null: there is none
+  const float* mask;  // of the first element
   int64_t mask_row_step;
   int64_t mask_column_step;  // 0 or 1
 };
 
-inline void ScaleRow(float scale, int64_t keys, float* row) {
-  if (scale == 1.0f) return;
-#pragma GCC ivdep
-  for (int64_t j = 0; j < keys; ++j) row[j] *= scale;
-}
-
-inline void AddMask(const float* mask, int64_t step, int64_t keys, float* row) {
-  if (step == 0) {
-    const float addend = *mask;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < keys; ++j) row[j] += addend;
-    return;
+// Scales the scores of a row and adds the mask, in one pass. Gives the largest that is no NaN, or
+// -infinity. `mask` is the row's, an element for each score or one for all.
+template <int kBytes, bool kOneForAll>
+float FinishScores(const Scores& scores, const float* mask, float* row) {
+  using Lanes = Vector<float, kBytes>;
+  const Lanes scale = Broadcast<kBytes>(scores.scale);
+  const Lanes for_all = Broadcast<kBytes>(kOneForAll ? *mask : 0.0f);
+  float most = -std::numeric_limits<float>::infinity();
+  Lanes largest = Broadcast<kBytes>(most);
+  ForEachVector<float, kBytes>(
+      0, scores.keys,
+      [&](int64_t j) {
+        const Lanes addend = kOneForAll ? for_all : Load<kBytes>(mask + j);
+        const Lanes score = Load<kBytes>(row + j) * scale + addend;
+        Store(score, row + j);
+        largest = score > largest ? score : largest;
+      },
+      [&](int64_t j, int count) {
+        for (int64_t i = j; i < j + count; ++i) {
+          row[i] = row[i] * scores.scale + mask[kOneForAll ? 0 : i];
+          if (row[i] > most) most = row[i];
+        }
+      });
+  for (int lane = 0; lane < kLanes<float, kBytes>; ++lane) {
+    most = std::max(most, float(largest[lane]));
   }
-#pragma GCC ivdep
-  for (int64_t j = 0; j < keys; ++j) row[j] += mask[j];
+  return most;
 }
 
 // Makes probabilities of scores.
 template <int kBytes>
 struct ProbabilityLoop {
   static void Run(const Scores& scores) {
+    const bool is_one = scores.mask_column_step == 0;
     for (int64_t i = 0; i < scores.rows; ++i) {
       float* const row = scores.first + i * scores.step;
-      ScaleRow(scores.scale, scores.keys, row);
-      if (scores.mask != nullptr) {
-        AddMask(scores.mask + i * scores.mask_row_step, scores.mask_column_step, scores.keys, row);
-      }
-      const float largest = RowMax<kBytes>(row, scores.keys);
+      const float* const mask = scores.mask + i * scores.mask_row_step;
+      const float largest = is_one ? FinishScores<kBytes, true>(scores, mask, row)
+                                   : FinishScores<kBytes, false>(scores, mask, row);
       const double sum = RowExpSum<kBytes>(row, largest, scores.keys, row);
       const float factor = static_cast<float>(1 / sum);
       for (int64_t j = 0; j < scores.keys; ++j) row[j] *= factor;
@@ -111,7 +127,7 @@ class AttentionExecution {
     const int64_t step = plan_.score_step();
     MultiplyStrips({q_ + plan_.OffsetOf(plan_.q, matrix) + first * plan_.q.row_step,
                     plan_.q.row_step, rows, keys, plan_.depth, plan_.keys, scores, step});
-    Scores tile{scores, step, rows, plan_.keys, scale_, nullptr, 0, 0};
+    Scores tile{scores, step, rows, plan_.keys, scale_, &kNoMask, 0, 0};
     if (mask_ != nullptr) {
       tile.mask = mask_ + plan_.OffsetOf(plan_.mask, matrix) + first * plan_.mask.row_step;
       tile.mask_row_step = plan_.mask.row_step;
