@@ -75,6 +75,11 @@ Status ReluGradBiasAddGradShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status SoftmaxGradShape(ShapeContext* context) {
+  for (int i = 0; i < 2; ++i) MS_RETURN_IF_ERROR(context->WithRankAtLeast(i, 1).status());
+  return MergeAllInputsShape(context);
+}
+
 // ---- Definitions ----
 
 MILLSTREAM_OP("Relu")
@@ -302,6 +307,17 @@ MILLSTREAM_OP("_ReluGradBiasAddGrad")
     .Doc(R"(Gives what ReluGrad gives, and the sum of that over all but the last dimension.
 
 gradients has at least rank 2. Made by the runtime.)");
+
+MILLSTREAM_OP("_SoftmaxGrad")
+    .Input("gradients: T")
+    .Input("softmax: T")
+    .Output("backprops: T")
+    .Attr("T: {float}")
+    .Attr("scale: float = 1.0")
+    .Shape(SoftmaxGradShape)
+    .Doc(R"(Gives (gradients - sum(gradients * softmax)) * softmax * scale.
+
+The sum is that over the last dimension. Made by the runtime.)");
 
 MILLSTREAM_OP("L2Loss")
     .Input("t: T")

@@ -91,6 +91,16 @@ TEST(ReluGradBiasAddGradTest, GivesTheShapeAndAVectorOfTheLastDimension) {
   EXPECT_THAT(shapes("[3,5]", "[3,4]"), HasSubstr("'features' of _ReluGradBiasAddGrad"));
 }
 
+TEST(SoftmaxGradTest, GivesTheShapeOfBoth) {
+  const auto shapes = [](absl::string_view gradients, absl::string_view softmax) {
+    return ShapeTester("_SoftmaxGrad").Input(gradients).Input(softmax).Shapes();
+  };
+  EXPECT_EQ(shapes("[2,?]", "[?,3]"), "[2,3]");
+  EXPECT_EQ(shapes("?", "?"), "?");
+  EXPECT_THAT(shapes("[]", "[]"), HasSubstr("at least rank 1"));
+  EXPECT_THAT(shapes("[3,5]", "[3,4]"), HasSubstr("'softmax' of _SoftmaxGrad"));
+}
+
 TEST(SoftmaxTest, NeedsADimension) {
   EXPECT_EQ(ShapeTester("Softmax").Input("[?,3]").Shapes(), "[?,3]");
   EXPECT_THAT(ShapeTester("Softmax").Input("[]").Shapes(), HasSubstr("'logits' of Softmax"));

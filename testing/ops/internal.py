@@ -53,6 +53,14 @@ def _relu_gradient(values: Values) -> Any:
     return found
 
 
+def _softmax_gradient(values: Values) -> Any:
+    found = []
+    for shape in ((2000, 150), (4, 75_000), (300_000, 1)):
+        x = values.of(*shape)
+        found += tf.gradients(tf.nn.softmax(x * 0.125), [x], values.of(*shape))
+    return found
+
+
 def _normalization(values: Values) -> Any:
     """Batch normalization with Relu, and the gradients of both."""
     found = []
@@ -285,6 +293,12 @@ def _make_relu_gradient(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, {"T": type_attr("float32")})
 
 
+def _make_softmax_gradient(source: Source, op: Any) -> Case:
+    shape = source.small_shape(0 if source.chance(0.05) else 1)
+    inputs = [Input("float32", source.values("float32", shape, "plain")) for _ in range(2)]
+    return Case(op.name, inputs, {"T": type_attr("float32"), "scale": attr_text(0.125)})
+
+
 def _make_steps(source: Source, op: Any) -> Case:
     """The steps of an optimizer on two variables, with the same scalars."""
     part = op.name.removeprefix("_Multi")
@@ -313,6 +327,7 @@ for _op, _make, _build in [
     ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
     ("_ScalarLoop", _make_loop, _scalar_loop),
     ("_ScanRows", _make_scan, _scan_rows),
+    ("_SoftmaxGrad", _make_softmax_gradient, _softmax_gradient),
     ("_SummedMatMul", _make_sum, _recurrent_steps),
 ]:
     define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
