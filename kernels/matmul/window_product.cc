@@ -60,6 +60,7 @@ inline void MultiplyTile(const WindowProduct& product, const float* const* start
       }
     }
   }
+  const bool has_limits = product.epilogue.has_limits();
   const Lane least = product.epilogue.least + Lane{};
   const Lane most = product.epilogue.most + Lane{};
 #pragma GCC unroll 12
@@ -69,8 +70,10 @@ inline void MultiplyTile(const WindowProduct& product, const float* const* start
       const int64_t place = i * columns.stride + j * kStep;
       Lane value = sums[i][j] + Load<kBytes>(columns.bias + j * kStep);
       if (columns.added != nullptr) value += Load<kBytes>(columns.added + place);
-      value = value <= least ? least : value;
-      value = value > most ? most : value;
+      if (has_limits) {
+        value = value <= least ? least : value;
+        value = value > most ? most : value;
+      }
       Store(value, columns.output + place);
     }
   }

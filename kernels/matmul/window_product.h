@@ -40,6 +40,11 @@ struct ProductEpilogue {
   const float* added = nullptr;  // as the output; none if null
   float least = -std::numeric_limits<float>::infinity();
   float most = std::numeric_limits<float>::infinity();
+
+  bool has_limits() const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return least != -kInfinity || most != kInfinity;
+  }
 };
 
 // One product. A row of the left operand is in pieces: the numbers from start + offsets[0] on, then
