@@ -98,15 +98,16 @@ class AttentionExecution {
 
   void RunPiece(int64_t piece) const {
     const int64_t each = plan_.units / plan_.pieces;
-    const int64_t longer = plan_.units % plan_.pieces;  // pieces that have one tile more
-    const int64_t begin = piece * each + std::min(piece, longer);
-    const int64_t end = begin + each + (piece < longer ? 1 : 0);
+    const int64_t longer = plan_.units % plan_.pieces;  // pieces that have one unit more
+    const int64_t first = piece * each + std::min(piece, longer);
+    const int64_t begin = first * plan_.unit_tiles;
+    const int64_t end = begin + (each + (piece < longer ? 1 : 0)) * plan_.unit_tiles;
     float* const keys = scratch_ + piece * plan_.piece_floats();
     float* const values = keys + plan_.key_floats();
     float* const scores = values + plan_.value_floats();
     int64_t arranged = -1;
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t matrix = unit / plan_.tiles;
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t matrix = tile / plan_.tiles;
       if (matrix != arranged) {
         const MatrixLayout& k = plan_.k;
         ArrangeStrips({k_ + plan_.OffsetOf(k, matrix), k.column_step, k.row_step}, plan_.depth,
@@ -116,7 +117,7 @@ class AttentionExecution {
                       plan_.width, 0, StripsOf(plan_.width), values);
         arranged = matrix;
       }
-      RunTile(matrix, unit % plan_.tiles * plan_.tile_rows, keys, values, scores);
+      RunTile(matrix, tile % plan_.tiles * plan_.tile_rows, keys, values, scores);
     }
   }
 

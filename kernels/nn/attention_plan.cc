@@ -70,15 +70,18 @@ void CutIntoPieces(uint32_t threads, AttentionPlan* plan) {
   plan->tile_rows = std::clamp(fitting / kFewRows * kFewRows, kFewRows, kMostRows);
   plan->tiles = (plan->queries + plan->tile_rows - 1) / plan->tile_rows;
   const int64_t matrices = plan->batch.num_elements();
-  plan->units = matrices * plan->tiles;
-  // Pieces that are whole matrices arrange keys and values once.
   const int64_t team = std::max<int64_t>(threads, 1);
-  const int64_t wanted = std::max(2 * team, std::min(matrices, 8 * team));
+  const int64_t fewest = team == 1 ? 1 : 2 * team;
+  const int64_t wanted = std::max(fewest, std::min(matrices, 8 * team));
+  // Each piece arranges the keys and values of its matrices: these are cut only if there are few.
+  plan->unit_tiles = matrices >= wanted ? plan->tiles : 1;
+  plan->units = matrices * plan->tiles / std::max<int64_t>(plan->unit_tiles, 1);
   plan->pieces = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(plan->units, 1));
   // 64 operations a nanosecond, and one exponential.
   const int64_t tile_ns =
       plan->tile_rows * plan->keys * (2 * (plan->depth + plan->width) + 64) / 64 + 1;
-  plan->piece_nanoseconds = static_cast<uint64_t>(tile_ns * (plan->units / plan->pieces + 1));
+  plan->piece_nanoseconds =
+      static_cast<uint64_t>(tile_ns * plan->unit_tiles * (plan->units / plan->pieces + 1));
 }
 
 }  // namespace

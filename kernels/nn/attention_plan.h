@@ -33,7 +33,7 @@ struct AttentionOrders {
 
 // The queries of a matrix are cut into tiles. The scores of a tile, a row for each query, and the
 // keys and values of the matrix in strips, belong to one thread at a time. Pieces of the work have
-// memory for these of their own, and are rows of tiles.
+// memory for these of their own, and are rows of units.
 struct AttentionPlan : ms::ShapeState {
   ms::Shape output;  // as it lies in memory
   ms::Shape batch;   // the dimensions before the matrices
@@ -48,8 +48,9 @@ struct AttentionPlan : ms::ShapeState {
   MatrixLayout mask;  // steps of 0 where it repeats
 
   int64_t tile_rows = 0;
-  int64_t tiles = 0;  // of one matrix
-  int64_t units = 0;  // tiles of all
+  int64_t tiles = 0;       // of one matrix
+  int64_t unit_tiles = 0;  // that no piece divides: one, or those of a matrix
+  int64_t units = 0;       // of all matrices
   int64_t pieces = 0;
   uint64_t piece_nanoseconds = 0;
 
