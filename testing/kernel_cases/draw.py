@@ -16,7 +16,7 @@ from testing.ops.support import number_types
 from testing.ops.support.case import Case
 from testing.ops.support.definitions import registered_ops
 from testing.ops.support.number_types import Array
-from testing.ops.support.reference import Drawn, RefusedError
+from testing.ops.support.reference import Drawn, Near, RefusedError
 from testing.ops.support.registry import OpTests, Property, all_tests
 from testing.ops.support.source import Source
 
@@ -32,6 +32,9 @@ _CASES_OF_TYPES = 3
 _MOST_DRAWS = 40
 _LARGE_SIZE = 4099
 _MOST_ELEMENTS = 20_000
+# Of all results of a case, which runs some hundred times: rows that are gathered may be as many and as
+# long as the inputs have elements.
+_MOST_RESULT_ELEMENTS = 1_000_000
 _INDEX_TYPES = {"int16", "int32", "int64"}
 
 
@@ -192,10 +195,17 @@ def _is_held(case: Case) -> bool:
     )
 
 
+def _elements_of(result: Any) -> int:
+    """How many elements a result of a reference has."""
+    if isinstance(result, Drawn):
+        return math.prod(result.shape)
+    return int(np.size(result.value if isinstance(result, Near) else result))
+
+
 def _legal_case(tests: OpTests, op: Any, source: Source) -> tuple[Case, bool] | None:
     """A case that is legal and whether its results are random, or None where the draw is not.
 
-    A case of an op without a reference is legal.
+    A case of an op without a reference is legal. One with very large results is not taken.
     """
     assert tests.cases is not None
     try:
@@ -209,6 +219,8 @@ def _legal_case(tests: OpTests, op: Any, source: Source) -> tuple[Case, bool] | 
             outcome = tests.reference(case) if callable(tests.reference) else []
     except (MemoryError, RefusedError, ValueError):
         # What is too large for NumPy is too large for a kernel.
+        return None
+    if sum(map(_elements_of, outcome)) > _MOST_RESULT_ELEMENTS:
         return None
     return case, any(isinstance(result, Drawn) for result in outcome)
 

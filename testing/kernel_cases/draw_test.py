@@ -16,6 +16,7 @@ from testing.kernel_cases.draw import (
 )
 from testing.ops.support.case import Case, Input
 from testing.ops.support.definitions import registered_ops
+from testing.ops.support.registry import all_tests
 
 
 def _drawn(line: str) -> list[KernelCase]:
@@ -44,6 +45,15 @@ def test_each_op_has_a_large_case_and_one_whose_indices_the_step_computes() -> N
     cases = _drawn("ArgMax T=float32")
     assert max(case.case.array(0).size for case in cases) > 4000
     assert {case.constants for case in cases} == {frozenset({1}), frozenset()}
+
+
+def test_gathered_rows_are_not_as_many_as_they_are_long() -> None:
+    reference = all_tests()["RaggedGather"].reference
+    assert callable(reference)
+    cases = [case.case for case in _drawn("RaggedGather Tvalues=float32")]
+    values = [item.value for case in cases for item in case.inputs]
+    assert max(value.size for value in values if value is not None) > 4000
+    assert max(result.size for case in cases for result in reference(case)) <= 1_000_000
 
 
 def test_random_ops_are_known_by_their_references() -> None:
