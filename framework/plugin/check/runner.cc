@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/check/rules.h"
+#include "framework/plugin/check/silence.h"
 #include "framework/plugin/host_interfaces.h"
 
 namespace millstream::plugin_check {
@@ -108,11 +110,11 @@ void SkipSuite(const Suite& suite, Reporter* reporter, absl::string_view reason)
   _exit(last < count ? 2 : 0);
 }
 
-std::string EndOf(pid_t child, bool hung, absl::Duration patience) {
+std::string EndOf(pid_t child, const std::string& hang) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (hung) return absl::StrCat("hung: nothing happened for ", absl::FormatDuration(patience));
+  if (!hang.empty()) return hang;
   if (WIFSIGNALED(status)) {
     const char* const name = sigabbrev_np(WTERMSIG(status));
     return absl::StrCat("crashed (SIG", name == nullptr ? "?" : name, ")");
@@ -120,18 +122,29 @@ std::string EndOf(pid_t child, bool hung, absl::Duration patience) {
   return absl::StrCat("ended its process (exit status ", WEXITSTATUS(status), ")");
 }
 
-// Reads lines until the child is gone or silent for too long; true in the latter case.
-bool ReadLines(int reader, absl::Duration patience, Report* report) {
+absl::Duration Now() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+// Reads lines until the child is gone or hangs; says how it hangs, or nothing.
+std::string ReadLines(pid_t child, int reader, absl::Duration patience, Report* report) {
+  Silence silence(patience, Now());
   std::string rest;
   while (true) {
     pollfd poller = {reader, POLLIN, 0};
-    const int ready = poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(patience)));
+    const auto milliseconds = absl::ToInt64Milliseconds(silence.interval());
+    const int ready = poll(&poller, 1, static_cast<int>(milliseconds));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) return true;
+    if (ready == 0) {
+      std::string hang = silence.HangAt(Now(), ActivityOf(child));
+      if (!hang.empty()) return hang;
+      continue;
+    }
     char bytes[4096];
     const ssize_t got = read(reader, bytes, sizeof(bytes));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got <= 0) return "";
+    silence.Break(Now());
     rest.append(bytes, static_cast<size_t>(got));
     size_t begin = 0;
     for (size_t end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
@@ -147,21 +160,38 @@ struct ChildEnd {
   bool more = false;  // there are items after the last that completed
 };
 
+// The suite has no process, and there is none to kill.
+ChildEnd NotStarted(const Suite& suite, Report* report) {
+  const std::string reason = absl::StrCat("a process cannot be started: ", std::strerror(errno));
+  for (const Rule& rule : Rules()) {
+    if (absl::string_view(suite.name) == rule.suite) report->Skip(rule.id, reason);
+  }
+  return {};
+}
+
 ChildEnd RunChild(const Suite& suite, const CheckSettings& settings, int first,
                   absl::Duration patience, Report* report) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  if (pipe2(ends, O_CLOEXEC) != 0) return NotStarted(suite, report);
   const pid_t child = fork();
+  if (child < 0) {
+    const ChildEnd none = NotStarted(suite, report);
+    close(ends[0]);
+    close(ends[1]);
+    return none;
+  }
   if (child == 0) {
     close(ends[0]);
     RunItems(suite, settings, first, ends[1]);
   }
   close(ends[1]);
-  const bool hung = child < 0 || ReadLines(ends[0], patience, report);
+  const std::string hang = ReadLines(child, ends[0], patience, report);
   close(ends[0]);
-  kill(-child, hung ? SIGKILL : 0);
-  if (hung) kill(child, SIGKILL);
-  const std::string end = EndOf(child, hung, patience);
+  if (!hang.empty()) {
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+  }
+  const std::string end = EndOf(child, hang);
   ChildEnd result;
   result.died_at = report->Close(end);
   result.more = absl::StrContains(end, "exit status 2");
