@@ -1,7 +1,7 @@
 """Millstream's build rules: thin macros that add our flags, and kinds of target that Bazel lacks.
 
     ms_cc_library(name, srcs, hdrs, deps, copts, ...)      like cc_library
-    ms_kernel_library(name, srcs, hdrs, deps, copts, ...)  a library for plugins: hidden, kept whole
+    ms_kernel_library(name, srcs, hdrs, deps, loops, ...)  a library for plugins: hidden, kept whole
     ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
     ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, on sim as well
     ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
@@ -48,6 +48,26 @@ KERNEL_LOOP_COPTS = [
     "//tools:clang": [],  # has no choice of cost models
     "//conditions:default": ["-fvect-cost-model=dynamic"],
 })
+
+# What kernel libraries are compiled with, by what their loops are (ms_kernel_library). Each of these
+# sets of options has a header that is parsed once (tools/precompiled).
+KERNEL_LOOPS = {
+    "none": [],
+    "any": KERNEL_LOOP_COPTS,
+    # The two -fno flags let the compiler vectorize square roots and conditions; they give up errno and
+    # floating-point exception flags, not results.
+    "math": KERNEL_LOOP_COPTS + [
+        "-fno-math-errno",
+        "-fno-trapping-math",
+    ],
+    "updates": KERNEL_LOOP_COPTS + ["-fno-math-errno"],
+    # With all of -O3: there are few loops here.
+    "products": [
+        "-O3",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+    ],
+}
 
 # For what no step runs, where size counts more than speed: graphs are read, checked and rewritten in
 # it, messages parsed, plugins loaded. A third less code than by -O2.
@@ -122,7 +142,19 @@ def _is_c(srcs):
 def _plugin_copts(srcs):
     return _PLUGIN_COPTS + ([] if _is_c(srcs) else _PLUGIN_CXX_COPTS)
 
-def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopts = [], **kwargs):
+def kernel_copts(srcs, loops):
+    """What ms_kernel_library compiles `srcs` with."""
+    return _plugin_copts(srcs) + _KERNEL_COPTS + KERNEL_LOOPS[loops] + _KERNEL_THREADS_COPTS
+
+def ms_kernel_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        loops = "none",
+        copts = [],
+        linkopts = [],
+        **kwargs):
     """A library for plugins: hidden symbols; kept whole, because kernels register themselves.
 
     It is compiled for any x86-64; its loops are compiled for wider instruction sets as well where they
@@ -133,6 +165,7 @@ def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopt
       srcs: sources.
       hdrs: headers.
       deps: kernel libraries, the plugin headers, third-party libraries.
+      loops: what the loops are that it is compiled for: a key of KERNEL_LOOPS.
       copts: more compiler flags.
       linkopts: more linker flags.
       **kwargs: for cc_library.
@@ -141,12 +174,16 @@ def ms_kernel_library(name, srcs = [], hdrs = [], deps = [], copts = [], linkopt
 
     # Symbols that hide cannot be found across the shared libraries that tests are otherwise made of.
     kwargs.setdefault("linkstatic", True)
+    if any([src.endswith(".cc") for src in srcs]) and copts == []:
+        precompiled = (loops + "_kernels", "kernel.h")
+        copts = _precompiled_copts(precompiled)
+        deps = deps + _precompiled_deps(precompiled)
     native.cc_library(
         name = name,
         srcs = srcs,
         hdrs = hdrs,
         deps = deps,
-        copts = _plugin_copts(srcs) + _KERNEL_COPTS + copts + _KERNEL_THREADS_COPTS,
+        copts = kernel_copts(srcs, loops) + copts,
         linkopts = linkopts + _KERNEL_THREADS_LINKOPTS,
         **kwargs
     )
