@@ -25,7 +25,9 @@
 #include <cstring>
 #include <exception>
 #include <initializer_list>
+#include <list>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -110,14 +112,16 @@ class Shape {
   }
   bool operator!=(const Shape& other) const { return !(*this == other); }
   MS_SHARED_COLD std::string ToString() const {
-    std::string text = "[";
-    for (uint32_t i = 0; i < rank_; ++i) text += (i ? "," : "") + std::to_string(dims_[i]);
-    return text + "]";
+    std::ostringstream out;
+    out << '[';
+    for (uint32_t i = 0; i < rank_; ++i) out << (i > 0 ? "," : "") << dims_[i];
+    out << ']';
+    return out.str();
   }
 
  private:
   [[noreturn]] __attribute__((noinline, cold)) static void ThrowTooLong() {
-    throw std::length_error("a shape has at most " + std::to_string(kMaxRank) + " dimensions");
+    throw std::length_error(StrCat("a shape has at most ", kMaxRank, " dimensions"));
   }
 
   uint32_t rank_ = 0;
@@ -578,7 +582,7 @@ class KernelOptions {
     const char* attr;
     std::vector<MS_DType> dtypes;
   };
-  std::vector<Constraint> constraints_;
+  std::list<Constraint> constraints_;
   std::vector<const char*> host_args_;
   std::vector<MS_InPlacePair> in_place_;
   uint32_t flags_ = 0;
@@ -749,8 +753,8 @@ class KernelEntry {
   KernelOptions options_;
 };
 
-inline std::vector<KernelEntry>& KernelEntries() {
-  static std::vector<KernelEntry> entries;
+inline std::list<KernelEntry>& KernelEntries() {
+  static std::list<KernelEntry> entries;
   return entries;
 }
 

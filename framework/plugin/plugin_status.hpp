@@ -14,11 +14,15 @@
 
 #include "framework/plugin/plugin.h"
 
-// For inline functions that fail, or that many callers share: they are compiled once a plugin, not
-// into every caller. Those that fail are kept apart from those that run in every step.
-#if defined(__GNUC__)
+// For inline functions that fail, or that many callers share: there is one of each in a plugin, not
+// a copy in every caller, nor a clone of GCC's in every file. Those that fail are kept apart from
+// those that run in every step.
+#if defined(__clang__)
 #define MS_SHARED __attribute__((noinline))
 #define MS_SHARED_COLD __attribute__((noinline, cold))
+#elif defined(__GNUC__)
+#define MS_SHARED __attribute__((noinline, noclone))
+#define MS_SHARED_COLD __attribute__((noinline, noclone, cold))
 #else
 #define MS_SHARED
 #define MS_SHARED_COLD

@@ -16,6 +16,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <list>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
