@@ -46,6 +46,67 @@ struct BatchMatMulOp {
   }
 };
 
+// What follows is compiled once a type, for all ops.
+
+template <typename T>
+ms::Status RunBlocked(ms::Frame& frame, const ProductShape& shape) {
+  ms::View output;
+  MS_TRY(frame.Output(0, shape.output, &output));
+  const T* a = frame.input(0).data<T>();
+  const T* b = frame.input(1).data<T>();
+  T* c = output.data<T>();
+  const BlockedGemm<T> gemm(shape.gemm);
+  const int64_t tiles = gemm.tiles();
+  return StoppableFor(
+      frame, shape.count * tiles, gemm.tile_cost_ns(), [&](uint64_t begin, uint64_t end) {
+        for (int64_t tile = begin; tile < static_cast<int64_t>(end); ++tile) {
+          const int64_t product = tile / tiles;
+          const MatrixPair pair = shape.MatricesOf(product);
+          gemm.RunTile(tile % tiles, a + pair.a * shape.a_matrix(), b + pair.b * shape.b_matrix(),
+                       c + product * shape.output_matrix());
+        }
+      });
+}
+
+struct LibraryPlan : ms::ShapeState {
+  LibraryPlan(const ProductShape& shape, int threads)
+      : output(shape.output), gemm(shape, threads) {}
+  ms::Shape output;
+  BatchedGemm gemm;
+};
+
+void PlanLibrary(ms::Specialization& specialization, const ProductShape& shape, bool keeps_right) {
+  auto plan = std::make_unique<LibraryPlan>(shape, static_cast<int>(specialization.num_threads()));
+  const ms::View right = specialization.constant(1);
+  if (keeps_right && !right.is_null() && right.size() > 0) {
+    plan->gemm.KeepRight(right.data<float>());
+  }
+  specialization.SetScratchBytes(plan->gemm.scratch_bytes());
+  specialization.SetState(std::move(plan));
+}
+
+template <typename T>
+ms::Status RunPlan(ms::Frame& frame, const LibraryPlan& plan, void* scratch) {
+  float* a = nullptr;
+  float* b = nullptr;
+  MS_TRY(WideInput<T>(frame, 0, &a));
+  MS_TRY(WideInput<T>(frame, 1, &b));
+  ms::View output;
+  MS_TRY(frame.Output(0, plan.output, &output));
+  WideOutput<T> product;
+  MS_TRY(product.Init(frame, output));
+  MS_TRY(plan.gemm.Run(frame, a, b, product.data(), scratch));
+  return product.Finish(frame);
+}
+
+template <typename T>
+ms::Status RunLibrary(ms::Frame& frame, const ProductShape& shape) {
+  const LibraryPlan plan(shape, LibraryThreadCount(frame));
+  ms::View scratch;
+  if (plan.gemm.scratch_bytes() > 0) MS_TRY(frame.Temp(plan.gemm.scratch_bytes(), &scratch));
+  return RunPlan<T>(frame, plan, scratch.raw());
+}
+
 template <typename Op, typename T>
 class BlockedProduct {
  public:
@@ -54,23 +115,7 @@ class BlockedProduct {
   ms::Status Compute(ms::Frame& frame) const {
     ProductShape shape;
     MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
-    ms::View output;
-    MS_TRY(frame.Output(0, shape.output, &output));
-    const T* a = frame.input(0).data<T>();
-    const T* b = frame.input(1).data<T>();
-    T* c = output.data<T>();
-    const BlockedGemm<T> gemm(shape.gemm);
-    const int64_t tiles = gemm.tiles();
-    MS_TRY(StoppableFor(
-        frame, shape.count * tiles, gemm.tile_cost_ns(), [&](uint64_t begin, uint64_t end) {
-          for (int64_t tile = begin; tile < static_cast<int64_t>(end); ++tile) {
-            const int64_t product = tile / tiles;
-            const MatrixPair pair = shape.MatricesOf(product);
-            gemm.RunTile(tile % tiles, a + pair.a * shape.a_matrix(), b + pair.b * shape.b_matrix(),
-                         c + product * shape.output_matrix());
-          }
-        }));
-    return ms::Status();
+    return RunBlocked<T>(frame, shape);
   }
 
  private:
@@ -85,46 +130,20 @@ class LibraryProduct {
   ms::Status Specialize(ms::Specialization& specialization) const {
     ProductShape shape;
     MS_TRY(Op::Resolve(transposes_, specialization.input(0), specialization.input(1), &shape));
-    auto plan = std::make_unique<Plan>(shape, static_cast<int>(specialization.num_threads()));
-    const ms::View right = specialization.constant(1);
-    if constexpr (std::is_same_v<T, float>) {
-      if (!right.is_null() && right.size() > 0) plan->gemm.KeepRight(right.data<float>());
-    }
-    specialization.SetScratchBytes(plan->gemm.scratch_bytes());
-    specialization.SetState(std::move(plan));
+    PlanLibrary(specialization, shape, std::is_same_v<T, float>);
     return ms::Status();
   }
 
   ms::Status Compute(ms::Frame& frame) const {
-    if (const Plan* plan = frame.shape_state<Plan>()) return Run(frame, *plan, frame.scratch());
+    if (const auto* plan = frame.shape_state<LibraryPlan>()) {
+      return RunPlan<T>(frame, *plan, frame.scratch());
+    }
     ProductShape shape;
     MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
-    const Plan plan(shape, LibraryThreadCount(frame));
-    ms::View scratch;
-    if (plan.gemm.scratch_bytes() > 0) MS_TRY(frame.Temp(plan.gemm.scratch_bytes(), &scratch));
-    return Run(frame, plan, scratch.raw());
+    return RunLibrary<T>(frame, shape);
   }
 
  private:
-  struct Plan : ms::ShapeState {
-    Plan(const ProductShape& shape, int threads) : output(shape.output), gemm(shape, threads) {}
-    ms::Shape output;
-    BatchedGemm gemm;
-  };
-
-  static ms::Status Run(ms::Frame& frame, const Plan& plan, void* scratch) {
-    float* a = nullptr;
-    float* b = nullptr;
-    MS_TRY(WideInput<T>(frame, 0, &a));
-    MS_TRY(WideInput<T>(frame, 1, &b));
-    ms::View output;
-    MS_TRY(frame.Output(0, plan.output, &output));
-    WideOutput<T> product;
-    MS_TRY(product.Init(frame, output));
-    MS_TRY(plan.gemm.Run(frame, a, b, product.data(), scratch));
-    return product.Finish(frame);
-  }
-
   GemmShape transposes_;
 };
 
