@@ -10,6 +10,7 @@ namespace {
 
 struct AddOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return WrappingSum(x, y);
@@ -26,6 +27,7 @@ struct SubOp {
 
 struct MulOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return WrappingProduct(x, y);
@@ -35,6 +37,7 @@ struct MulOp {
 // The square of the absolute value, for complex numbers.
 struct SquaredDifferenceOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     const T difference = WrappingDifference(x, y);
@@ -45,6 +48,7 @@ struct SquaredDifferenceOp {
 // A NaN on either side is the result; of zeros of both signs, x.
 struct MaximumOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return ((x < y) | (y != y)) ? y : x;
@@ -53,6 +57,7 @@ struct MaximumOp {
 
 struct MinimumOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return ((y < x) | (y != y)) ? y : x;

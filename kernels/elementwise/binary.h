@@ -4,6 +4,7 @@
 //   template <typename T> static R Apply(T x, T y);
 //   static constexpr int64_t kPicoseconds;      what one element costs
 //   static constexpr bool kInLibrary = true;    optional, see operation.h
+//   static constexpr bool kCommutes = true;     the same
 // and, when some operands are not allowed,
 //   template <typename T> static bool Refuses(T x, T y);
 //   static constexpr const char* kRefusal;      the message of the INVALID_ARGUMENT error
@@ -169,7 +170,19 @@ bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& bloc
                                                                                   columns);
 }
 
-// The same, as a FloatLoop.
+// A row where only y runs. Where operands may be swapped, the loop is that for x.
+template <typename Op, typename T>
+bool RunOnlyY(const void* x, const void* y, void* out, const RowBlock& block, int64_t columns) {
+  if constexpr (kSwaps<Op, T>) {
+    const RowBlock swapped = {block.y_offset, block.x_offset, block.output_offset,
+                              block.rows,     block.y_step,   block.x_step};
+    return RunBinaryRows<Op, T, true, false>(y, x, out, swapped, columns);
+  } else {
+    return RunBinaryRows<Op, T, false, true>(x, y, out, block, columns);
+  }
+}
+
+// Rows of floats, as a FloatLoop.
 template <typename Op, bool kXRuns, bool kYRuns>
 void BinaryFloats(const float* x, const float* y, float* out, int64_t elements) {
   RunBinaryRows<Op, float, kXRuns, kYRuns>(x, y, out, RowBlock{0, 0, 0, 1, 0, 0}, elements);
@@ -182,7 +195,7 @@ constexpr BinaryFunctions MakeBinaryFunctions() {
           Op::kPicoseconds,
           &RunBinaryRows<Op, Computed, true, true>,
           &RunBinaryRows<Op, Computed, true, false>,
-          &RunBinaryRows<Op, Computed, false, true>,
+          &RunOnlyY<Op, Computed>,
           RefusalOf<Op>()};
 }
 

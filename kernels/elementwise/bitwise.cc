@@ -11,6 +11,7 @@ namespace {
 
 struct AndOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return static_cast<T>(x & y);
@@ -19,6 +20,7 @@ struct AndOp {
 
 struct OrOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return static_cast<T>(x | y);
@@ -27,6 +29,7 @@ struct OrOp {
 
 struct XorOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return static_cast<T>(x ^ y);

@@ -10,6 +10,7 @@ namespace {
 
 struct EqualOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   static constexpr bool kWhenIncompatible = false;
   template <typename T>
   static bool Apply(T x, T y) {
@@ -19,6 +20,7 @@ struct EqualOp {
 
 struct NotEqualOp {
   static constexpr int64_t kPicoseconds = 300;
+  static constexpr bool kCommutes = true;
   static constexpr bool kWhenIncompatible = true;
   template <typename T>
   static bool Apply(T x, T y) {
@@ -45,6 +47,7 @@ struct LessEqualOp {
 // On the bytes of bool, which are 0 or 1.
 struct AndOp {
   static constexpr int64_t kPicoseconds = 100;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return static_cast<T>(x & y);
@@ -53,6 +56,7 @@ struct AndOp {
 
 struct OrOp {
   static constexpr int64_t kPicoseconds = 100;
+  static constexpr bool kCommutes = true;
   template <typename T>
   static T Apply(T x, T y) {
     return static_cast<T>(x | y);

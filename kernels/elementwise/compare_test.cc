@@ -63,6 +63,19 @@ TEST(CompareTest, SwappedOperandsBroadcastTheRightWay) {
   EXPECT_EQ(t.Output<bool>(0), (Bools{false, false, true, true, true, true}));
 }
 
+TEST(CompareTest, EitherOperandMayStandStillAlongARow) {
+  const Bools same = {false, true, true, false, false, true};
+  for (const bool swap : {false, true}) {
+    KernelTester t("Equal");
+    t.Attr("T", MS_INT64).Attr("incompatible_shape_error", true).Outputs({MS_BOOL});
+    if (!swap) t.Input<int64_t>({2, 1}, {4, 5});
+    t.Input<int64_t>({2, 3}, {5, 4, 4, 4, 4, 5});
+    if (swap) t.Input<int64_t>({2, 1}, {4, 5});
+    EXPECT_TRUE(IsOk(t.Run()));
+    EXPECT_EQ(t.Output<bool>(0), same);
+  }
+}
+
 TEST(CompareTest, AnOperandOfTheSameBytesIsNotOverwritten) {
   // Four bytes on both sides of the comparison, but x repeats.
   KernelTester t("Less");

@@ -2,6 +2,8 @@
 //
 //   static constexpr bool kInLibrary = true;    calls a function of the C library, so that wide
 //                                               copies of its loops would gain nothing
+//   static constexpr bool kCommutes = true;     gives the same for swapped operands, but for the
+//                                               bits of NaNs
 //   template <typename T> static bool Refuses(T x, T y);
 //   static constexpr const char* kRefusal;      see binary.h
 #ifndef MILLSTREAM_KERNELS_ELEMENTWISE_OPERATION_H_
@@ -22,6 +24,17 @@ template <typename Op, typename = void>
 struct IsInLibrary : std::false_type {};
 template <typename Op>
 struct IsInLibrary<Op, std::void_t<decltype(Op::kInLibrary)>> : std::true_type {};
+
+template <typename Op, typename = void>
+struct Commutes : std::false_type {};
+template <typename Op>
+struct Commutes<Op, std::void_t<decltype(Op::kCommutes)>> : std::true_type {};
+
+// Whether swapped operands of type T give the same bits: of two NaNs the first one is the result.
+template <typename Op, typename T>
+inline constexpr bool kSwaps = Commutes<Op>::value &&
+                               (std::is_integral_v<T> ||
+                                std::is_same_v<decltype(Op::template Apply<T>(T(), T())), bool>);
 
 // The widest set that loops of an operation on T gain by.
 template <typename Op, typename T>
