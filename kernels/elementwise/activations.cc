@@ -126,7 +126,7 @@ struct Relu6GradOp : OfFeatures {
 };
 
 template <typename Op, typename... Ts>
-inline constexpr SameShapeKernel::Row kGradientRow = {kBinaryTable<Op, Ts...>, Op::kNames[0],
+inline constexpr SameShapeKernel::Row kGradientRow = {kSameShapeTable<Op, Ts...>, Op::kNames[0],
                                                       Op::kNames[1]};
 
 template <typename Op, typename... Ts>

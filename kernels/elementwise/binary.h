@@ -37,7 +37,8 @@ namespace millstream::kernels {
 using BinaryLoop = bool (*)(const void* x, const void* y, void* out, const RowBlock& block,
                             int64_t columns);
 
-// One operation on one type: a loop for each way that the operands may run along a row.
+// One operation on one type: a loop for each way that the operands may run along a row. The table
+// of a SameShapeKernel has the first alone.
 struct BinaryFunctions {
   MS_DType dtype;
   uint32_t picoseconds;
@@ -204,6 +205,17 @@ template <typename Op, typename... Ts>
 inline constexpr BinaryFunctions kBinaryFunctions[] = {MakeBinaryFunctions<Op, Ts>()...};
 template <typename Op, typename... Ts>
 inline constexpr BinaryTable kBinaryTable = {kBinaryFunctions<Op, Ts...>, sizeof...(Ts)};
+
+// The same for operands of one shape, which both run.
+template <typename Op, typename T>
+constexpr BinaryFunctions MakeSameShapeFunctions() {
+  return {ms::DTypeOf<T>(), Op::kPicoseconds, &RunBinaryRows<Op, ComputeTypeOf<T>, true, true>,
+          nullptr,          nullptr,          RefusalOf<Op>()};
+}
+template <typename Op, typename... Ts>
+inline constexpr BinaryFunctions kSameShapeFunctions[] = {MakeSameShapeFunctions<Op, Ts>()...};
+template <typename Op, typename... Ts>
+inline constexpr BinaryTable kSameShapeTable = {kSameShapeFunctions<Op, Ts...>, sizeof...(Ts)};
 
 template <bool kSwap, typename Op, typename... Ts>
 inline constexpr BroadcastingKernel::Row kBroadcastingRow = {kBinaryTable<Op, Ts...>, kSwap};

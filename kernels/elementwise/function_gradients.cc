@@ -71,7 +71,7 @@ struct SigmoidGradOp : OfResult {
 };
 
 template <typename Op, typename... Ts>
-inline constexpr SameShapeKernel::Row kGradientRow = {kBinaryTable<Op, Ts...>, Op::kNames[0],
+inline constexpr SameShapeKernel::Row kGradientRow = {kSameShapeTable<Op, Ts...>, Op::kNames[0],
                                                       Op::kNames[1]};
 
 template <typename Op, typename... Ts>
