@@ -142,19 +142,32 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
   const T* x = static_cast<const T*>(x_base) + block.x_offset;
   const T* y = static_cast<const T*>(y_base) + block.y_offset;
   R* out = static_cast<R*>(out_base) + block.output_offset;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    BinaryElements<Op, T, R, kXRuns, kYRuns>(x, y, out, columns);
+    x += block.x_step;
+    y += block.y_step;
+    out += columns;
+  }
+  return false;
+}
+
+// The same for an operation that takes longer than a step from element to element: one loop for all
+// ways that the operands run. A stride is 0 or 1.
+template <typename Op, typename T>
+[[gnu::noinline]] bool SlowRows(const void* x_base, const void* y_base, void* out_base,
+                                const RowBlock& block, int64_t columns, int64_t x_stride,
+                                int64_t y_stride) {
+  using R = decltype(Op::template Apply<T>(T(), T()));
+  const T* x = static_cast<const T*>(x_base) + block.x_offset;
+  const T* y = static_cast<const T*>(y_base) + block.y_offset;
+  R* out = static_cast<R*>(out_base) + block.output_offset;
   bool refused = false;
   for (int64_t row = 0; row < block.rows; ++row) {
-    if constexpr (CanRefuse<Op>::value) {
-      [[maybe_unused]] const T x_fixed = *x;
-      [[maybe_unused]] const T y_fixed = *y;
-      for (int64_t i = 0; i < columns; ++i) {
-        const T a = kXRuns ? x[i] : x_fixed;
-        const T b = kYRuns ? y[i] : y_fixed;
-        refused = refused || Op::template Refuses<T>(a, b);
-        out[i] = Op::template Apply<T>(a, b);
-      }
-    } else {
-      BinaryElements<Op, T, R, kXRuns, kYRuns>(x, y, out, columns);
+    for (int64_t i = 0; i < columns; ++i) {
+      const T a = x[i * x_stride];
+      const T b = y[i * y_stride];
+      if constexpr (CanRefuse<Op>::value) refused = refused || Op::template Refuses<T>(a, b);
+      out[i] = Op::template Apply<T>(a, b);
     }
     x += block.x_step;
     y += block.y_step;
@@ -167,8 +180,12 @@ bool BinaryRows(const void* x_base, const void* y_base, void* out_base, const Ro
 template <typename Op, typename T, bool kXRuns, bool kYRuns>
 bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& block,
                    int64_t columns) {
-  return RunLoopUpTo<kWidestOperation<Op, T>, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block,
-                                                                                  columns);
+  if constexpr (IsSlow<Op>::value) {
+    return SlowRows<Op, T>(x, y, out, block, columns, kXRuns ? 1 : 0, kYRuns ? 1 : 0);
+  } else {
+    return RunLoopUpTo<kWidestLoops<T>, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block,
+                                                                            columns);
+  }
 }
 
 // A row where only y runs. Where operands may be swapped, the loop is that for x.

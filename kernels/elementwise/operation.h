@@ -36,10 +36,14 @@ inline constexpr bool kSwaps = Commutes<Op>::value &&
                                (std::is_integral_v<T> ||
                                 std::is_same_v<decltype(Op::template Apply<T>(T(), T())), bool>);
 
+// Whether its loops are not vectorized.
+template <typename Op>
+struct IsSlow : std::disjunction<CanRefuse<Op>, IsInLibrary<Op>> {};
+
 // The widest set that loops of an operation on T gain by.
 template <typename Op, typename T>
 inline constexpr InstructionSet kWidestOperation =
-    CanRefuse<Op>::value || IsInLibrary<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
+    IsSlow<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
 
 }  // namespace millstream::kernels
 
