@@ -27,7 +27,6 @@
 #include <initializer_list>
 #include <list>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -111,13 +110,7 @@ class Shape {
     return rank_ == other.rank_ && SameDims(begin(), other.begin(), rank_);
   }
   bool operator!=(const Shape& other) const { return !(*this == other); }
-  MS_SHARED_COLD std::string ToString() const {
-    std::ostringstream out;
-    out << '[';
-    for (uint32_t i = 0; i < rank_; ++i) out << (i > 0 ? "," : "") << dims_[i];
-    out << ']';
-    return out.str();
-  }
+  std::string ToString() const { return TextOfDims(dims_.data(), rank_); }
 
  private:
   [[noreturn]] __attribute__((noinline, cold)) static void ThrowTooLong() {

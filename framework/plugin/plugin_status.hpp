@@ -4,6 +4,7 @@
 #define MILLSTREAM_FRAMEWORK_PLUGIN_PLUGIN_STATUS_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -125,6 +126,14 @@ MS_SHARED_COLD inline std::string JoinParts(std::initializer_list<TextPart> part
 }
 MS_SHARED_COLD inline Status StatusOfParts(MS_Code code, std::initializer_list<TextPart> parts) {
   return Status(code, JoinParts(parts));
+}
+
+// "[2,3]"
+MS_SHARED_COLD inline std::string TextOfDims(const int64_t* dims, uint32_t rank) {
+  std::ostringstream out;
+  for (uint32_t i = 0; i < rank; ++i) out << (i > 0 ? "," : "[") << dims[i];
+  out << (rank > 0 ? "]" : "[]");
+  return out.str();
 }
 
 template <typename... Parts>

@@ -32,8 +32,8 @@ _CASES_OF_TYPES = 3
 _MOST_DRAWS = 40
 _LARGE_SIZE = 4099
 _MOST_ELEMENTS = 20_000
-# Of all results of a case, which runs some hundred times: rows that are gathered may be as many and as
-# long as the inputs have elements.
+# Of all results of a case, which runs some hundred times: rows that are gathered may be as many and
+# as long as the inputs have elements.
 _MOST_RESULT_ELEMENTS = 1_000_000
 _INDEX_TYPES = {"int16", "int32", "int64"}
 

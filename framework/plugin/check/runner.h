@@ -9,9 +9,9 @@
 
 namespace millstream::plugin_check {
 
-// Runs all items of `suite`. A process that says nothing and is idle for `patience`, or that works in
-// silence for ten times as long, is killed, and the rule that ran fails; so it does when the process
-// dies. The items after it go on in another process.
+// Runs all items of `suite`. A process that says nothing and is idle for `patience`, or that works
+// in silence for ten times as long, is killed, and the rule that ran fails; so it does when the
+// process dies. The items after it go on in another process.
 // REQUIRES: this process has one thread and has loaded no plugin.
 void RunSuite(const Suite& suite, const CheckSettings& settings, absl::Duration patience,
               Report* report);
