@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=30,
         metavar="SECONDS",
-        help="how long a plugin may be silent before it counts as hung (30)",
+        help="how long a plugin may be silent and idle before it counts as hung (30)",
     )
 
 
