@@ -110,7 +110,7 @@ class Shape {
     return rank_ == other.rank_ && SameDims(begin(), other.begin(), rank_);
   }
   bool operator!=(const Shape& other) const { return !(*this == other); }
-  std::string ToString() const { return TextOfDims(dims_.data(), rank_); }
+  MS_SHARED_COLD std::string ToString() const { return TextOfDims(dims_.data(), rank_); }
 
  private:
   [[noreturn]] __attribute__((noinline, cold)) static void ThrowTooLong() {
