@@ -5,6 +5,8 @@
 #ifndef MILLSTREAM_TOOLS_PRECOMPILED_KERNEL_H_
 #define MILLSTREAM_TOOLS_PRECOMPILED_KERNEL_H_
 
+#ifdef __cplusplus  // a target may have sources in C besides
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,5 +27,7 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#endif  // __cplusplus
 
 #endif  // MILLSTREAM_TOOLS_PRECOMPILED_KERNEL_H_

@@ -4,6 +4,8 @@
 #ifndef MILLSTREAM_TOOLS_PRECOMPILED_RUNTIME_H_
 #define MILLSTREAM_TOOLS_PRECOMPILED_RUNTIME_H_
 
+#ifdef __cplusplus  // a target may have sources in C besides
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -26,5 +28,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+
+#endif  // __cplusplus
 
 #endif  // MILLSTREAM_TOOLS_PRECOMPILED_RUNTIME_H_

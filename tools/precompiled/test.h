@@ -4,6 +4,8 @@
 #ifndef MILLSTREAM_TOOLS_PRECOMPILED_TEST_H_
 #define MILLSTREAM_TOOLS_PRECOMPILED_TEST_H_
 
+#ifdef __cplusplus  // a target may have sources in C besides
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -29,5 +31,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#endif  // __cplusplus
 
 #endif  // MILLSTREAM_TOOLS_PRECOMPILED_TEST_H_
