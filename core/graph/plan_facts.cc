@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/graph/error_details.h"
@@ -42,6 +43,38 @@ void AddReadShape(const Node& node, OutputFacts* facts) {
 Output SourceArray(Output handle) {
   while (handle.node->op().name == "TensorArrayGradV3") handle = handle.node->input(0);
   return handle;
+}
+
+// Of a sum of flows, one that a write gives; else the flow itself.
+Output WrittenFlow(const Output& flow) {
+  if (flow.node->op().name != "AddN") return flow;
+  for (const Output& term : flow.node->inputs()) {
+    if (term.node->op().name == "TensorArrayWriteV3") return term;
+  }
+  return flow;
+}
+
+// The shape of what an iteration of the loop `node` writes to the array before the flow that leaves
+// it as output `exit`. It is that of all iterations, because the front end has seen the body.
+PartialShape ShapeWrittenIn(const LoopBody& loop, const Node& node, int exit, const Output& array) {
+  constexpr int kMostSteps = 16;
+  const int variable = loop.exits[static_cast<size_t>(exit)];
+  if (variable >= loop.num_variables) return PartialShape();
+  const std::vector<Output>& feeds = loop.iteration.signature.feeds;
+  Output flow = loop.iteration.signature.fetches[static_cast<size_t>(variable)];
+  for (int step = 0; step < kMostSteps; ++step) {
+    flow = WrittenFlow(flow);
+    const Node& write = *flow.node;
+    if (write.op().name != "TensorArrayWriteV3") break;
+    const auto feed = absl::c_find(feeds, SourceArray(write.input(0)));
+    if (feed == feeds.end()) break;
+    if (SourceArray(node.input(static_cast<int>(feed - feeds.begin()))) == array) {
+      const Output& value = write.input(2);
+      return value.node->facts(value.index).shape;
+    }
+    flow = write.input(3);
+  }
+  return PartialShape();
 }
 
 }  // namespace
@@ -127,13 +160,14 @@ Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Re
   }
   outputs_[node] = *std::move(inferred);
   if (node->num_outputs() == 1) AddReadShape(*node, &outputs_[node][0]);
-  FollowElements(node);
+  FollowElements(node, graph);
   return absl::OkStatus();
 }
 
 // The shape of the elements of an array before `flow`, of which the last one that was written tells
 // it. Unknown if they may have several shapes.
-PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow) const {
+PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow,
+                                     const PrunedGraph& graph) const {
   constexpr int kMostSteps = 16;
   const Output array = SourceArray(handle);
   if (array.node->op().name != "TensorArrayV3" ||
@@ -141,12 +175,15 @@ PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow) const {
     return PartialShape();
   }
   for (int step = 0; step < kMostSteps && !IsFed(flow); ++step) {
+    flow = WrittenFlow(flow);
     const Node& node = *flow.node;
     const std::string& op = node.op().name;
     if (RoleOf(op) == StructuralRole::kIdentity) {
       flow = node.input(flow.index);
       continue;
     }
+    const auto loop = graph.loops.find(&node);
+    if (loop != graph.loops.end()) return ShapeWrittenIn(*loop->second, node, flow.index, array);
     if (!absl::StartsWith(op, "TensorArray") || node.num_inputs() == 0 ||
         SourceArray(node.input(0)) != array) {
       break;
@@ -164,7 +201,7 @@ PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow) const {
 
 // What a list or an array gives follows from what the graph itself has put in, as where a loop
 // became its iterations.
-void PlanFacts::FollowElements(const Node* node) {
+void PlanFacts::FollowElements(const Node* node, const PrunedGraph& graph) {
   const std::string& op = node->op().name;
   std::vector<OutputFacts>& outputs = outputs_[node];
   if (op == "TensorListPushBack") {
@@ -181,9 +218,9 @@ void PlanFacts::FollowElements(const Node* node) {
     const Pushed before = rest->second;
     pushed_[node->output(0)] = before;
   } else if (op == "TensorArrayReadV3") {
-    Refine(WrittenShape(node->input(0), node->input(2)), &outputs[0]);
+    Refine(WrittenShape(node->input(0), node->input(2), graph), &outputs[0]);
   } else if (op == "TensorArrayGatherV3") {
-    const PartialShape element = WrittenShape(node->input(0), node->input(2));
+    const PartialShape element = WrittenShape(node->input(0), node->input(2), graph);
     const PartialShape& indices = of(node->input(1)).shape;
     if (!element.known_rank() || indices.rank() != 1) return;
     PartialShape all({indices.dim(0)});

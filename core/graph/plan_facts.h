@@ -49,8 +49,8 @@ class PlanFacts {
   Status InferNode(const Node* node, const PrunedGraph& graph, const Received* received);
   bool InferInner(const Node* node, const PrunedGraph& graph);
   void KeepConstants(const Node* node);
-  void FollowElements(const Node* node);
-  PartialShape WrittenShape(const Output& handle, Output flow) const;
+  void FollowElements(const Node* node, const PrunedGraph& graph);
+  PartialShape WrittenShape(const Output& handle, Output flow, const PrunedGraph& graph) const;
 
   // The last element of a list, and the list without it.
   struct Pushed {

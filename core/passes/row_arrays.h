@@ -1,38 +1,47 @@
-// The arrays of tensors that a loop over rows reads and writes.
+// The arrays of tensors that a loop over rows reads and writes, and the lists that it takes
+// elements from.
 #ifndef MILLSTREAM_CORE_PASSES_ROW_ARRAYS_H_
 #define MILLSTREAM_CORE_PASSES_ROW_ARRAYS_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/graph/inner_graph.h"
+#include "core/passes/array_family.h"
+#include "core/passes/row_lists.h"
 #include "core/passes/row_program.h"
 #include "core/passes/step_ops.h"
 
 namespace millstream {
 
-// An array whose elements are the rows of one tensor before the loop.
+// An array whose elements are the rows of one tensor before the loop, or a list.
 struct ReadArray {
-  int made = -1;            // the operation
+  int made = -1;            // the operation; of a list: none
+  std::string gradient;     // which array of the family (array_family.h)
   int scatter = -1;         // that wrote the rows
   std::vector<int> others;  // reads outside of the loop
+  Output rows;              // the tensor
 };
 
-// An array whose elements become the rows of one tensor behind the loop.
+// An array whose elements become the rows of one tensor behind the loop, or a list.
 struct WrittenArray {
   int made = -1;
+  std::string gradient;
   int gather = -1;
-  std::vector<int> others;  // writes before the loop
-  int64_t size = 0;
+  std::vector<int> before;  // writes before the loop
+  int after = -1;           // a write behind the loop, of the first or the last row
+  int64_t size = 0;         // of the array
 };
 
 // Not thread-safe.
 class RowArrays {
  public:
   // Operation `place` stands for `loop`. REQUIRES: what is given outlives this object.
-  RowArrays(const StepOps& ops, int place, const LoopBody& loop, const RowProgram& program)
-      : ops_(ops), place_(place), loop_(loop), program_(program) {}
+  RowArrays(const StepOps& ops, int place, const LoopBody& loop, const RowProgram& program,
+            const KeptLists& lists)
+      : ops_(ops), place_(place), loop_(loop), program_(program), lists_(lists) {}
 
   // False if an array is used in another way, or not known. Each row that the loop or another
   // operation reads was written; each row that is gathered is written once.
@@ -40,33 +49,35 @@ class RowArrays {
 
   const std::vector<ReadArray>& reads() const { return reads_; }       // as program.reads
   const std::vector<WrittenArray>& writes() const { return writes_; }  // as program.writes
-  // The tensor whose rows are read.
-  Output RowsOf(const ReadArray& array) const { return ops_.op(array.scatter).inputs[2]; }
   // The row that operation i outside of the loop reads or writes, if it is known.
   std::optional<int64_t> RowOf(int i) const;
   // The variable whose last value an output of the loop is.
   int VariableOf(const Output& output) const;
   // True if nobody would miss operation i, whose outputs something else replaces.
-  bool MayRemove(int i) const;
+  bool MayRemove(int i) const { return MayRemoveOp(ops_, i); }
 
  private:
   const StepOp& op() const { return ops_.op(place_); }
-  int ArrayAt(const Output& handle) const;
+  const Output& InputOf(const RowArray& array) const { return op().inputs[array.input]; }
   bool MayReplace(int i) const;
+  std::optional<ArrayFamily> FamilyOf(const RowArray& array, int* made, std::string* gradient);
   bool AreApart(const std::vector<int>& others, const Progression& rows, int64_t size) const;
   bool StaysBelow(const Progression& rows, int64_t size) const;
   bool FindRead(const RowRead& read);
-  bool AddReader(int reader, ReadArray* array) const;
+  bool AddUser(int user, ReadArray* array) const;
   bool FindWrite(const RowWrite& write);
-  bool AddReader(int reader, WrittenArray* array) const;
+  bool AddUser(int user, WrittenArray* array) const;
+  bool GradientsAreWritten(const ArrayFamily& family, const WrittenArray& array) const;
   bool FlowsFit(const RowWrite& write, const WrittenArray& array) const;
 
   const StepOps& ops_;
   const int place_;
   const LoopBody& loop_;
   const RowProgram& program_;
+  const KeptLists& lists_;
   std::vector<ReadArray> reads_;
   std::vector<WrittenArray> writes_;
+  std::vector<std::pair<int, std::string>> found_;  // made and gradient of all of them
 };
 
 }  // namespace millstream

@@ -2,112 +2,21 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "core/graph/structural_role.h"
 #include "core/passes/known_values.h"
 
 namespace millstream {
 namespace {
 
-// Larger numbers are not followed, so that none overflows.
-constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
-
-bool IsIndexType(DataType dtype) { return dtype == DataType::kInt32 || dtype == DataType::kInt64; }
-
-std::optional<int64_t> ScalarOf(const Tensor* tensor) {
-  if (tensor == nullptr || tensor->shape().rank() != 0 || !IsIndexType(tensor->dtype())) {
-    return std::nullopt;
-  }
-  const int64_t value = tensor->dtype() == DataType::kInt32 ? int64_t{*tensor->data<int32_t>()}
-                                                            : *tensor->data<int64_t>();
-  return std::abs(value) <= kLargest ? std::make_optional(value) : std::nullopt;
-}
-
-// An integer: what a counter has at the beginning of the iteration, or 0 without a counter, and a
-// known number.
-struct Counted {
-  int counter = -1;
-  int64_t added = 0;
-};
-
-bool IsAddition(const std::string& op) { return op == "Add" || op == "AddV2"; }
-
-std::optional<Counted> Sum(const std::string& op, const Counted& x, const Counted& y) {
-  const bool subtracts = op == "Sub";
-  if (!subtracts && !IsAddition(op)) return std::nullopt;
-  if (y.counter >= 0 && (subtracts || x.counter >= 0)) return std::nullopt;
-  const Counted sum = {std::max(x.counter, y.counter),
-                       subtracts ? x.added - y.added : x.added + y.added};
-  return std::abs(sum.added) <= kLargest ? std::make_optional(sum) : std::nullopt;
-}
-
-// How many times in a row the comparison holds, of a progression on the left and a number.
-std::optional<int64_t> TimesHeld(const std::string& op, const Progression& x, int64_t end) {
-  const bool is_less = op == "Less" || op == "LessEqual";
-  if (!is_less && op != "Greater" && op != "GreaterEqual") return std::nullopt;
-  const bool is_equal_allowed = op == "LessEqual" || op == "GreaterEqual";
-  const int64_t way = (is_less ? end - x.first : x.first - end) + (is_equal_allowed ? 1 : 0);
-  if (way <= 0) return 0;
-  const int64_t nearer = is_less ? x.step : -x.step;
-  return nearer <= 0 ? kForever : (way + nearer - 1) / nearer;
-}
-
-std::string Turned(const std::string& comparison) {
-  if (comparison == "Less") return "Greater";
-  if (comparison == "LessEqual") return "GreaterEqual";
-  if (comparison == "Greater") return "Less";
-  return comparison == "GreaterEqual" ? "LessEqual" : comparison;
-}
-
-// Follows the integers of one graph of a loop.
-class Integers {
- public:
-  Integers(const StepOps& ops, const StepOp& op, const LoopBody& loop, const InnerGraph& graph) {
-    const std::vector<Output>& feeds = graph.signature.feeds;
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      if (!IsIndexType(feeds[i].dtype())) continue;
-      const std::optional<int64_t> known = ScalarOf(ops.constant(op.inputs[i]));
-      if (static_cast<int>(i) < loop.num_variables) {
-        if (known.has_value()) values_[feeds[i]] = {static_cast<int>(i), 0};
-      } else if (known.has_value()) {
-        values_[feeds[i]] = {-1, *known};
-      }
-    }
-  }
-
-  std::optional<Counted> Find(const Output& value) const {
-    const auto found = values_.find(value);
-    if (found != values_.end()) return found->second;
-    const std::optional<int64_t> known = ScalarOf(Graph::ConstantValue(value));
-    return known.has_value() ? std::make_optional(Counted{-1, *known}) : std::nullopt;
-  }
-
-  // True if the result of the node is known now.
-  bool Add(const Node& node) {
-    std::optional<Counted> result;
-    if (RoleOf(node.op().name) == StructuralRole::kIdentity && node.num_inputs() == 1) {
-      result = Find(node.input(0));
-    } else if (node.num_inputs() == 2 && node.num_outputs() == 1) {
-      const std::optional<Counted> x = Find(node.input(0));
-      const std::optional<Counted> y = Find(node.input(1));
-      if (x.has_value() && y.has_value()) result = Sum(node.op().name, *x, *y);
-    }
-    if (result.has_value()) values_[node.output(0)] = *result;
-    return result.has_value();
-  }
-
- private:
-  absl::flat_hash_map<Output, Counted> values_;
-};
-
 class Translator {
  public:
-  Translator(const StepOps& ops, const StepOp& op, const LoopBody& loop)
-      : ops_(ops), op_(op), loop_(loop), integers_(ops, op, loop, loop.iteration) {}
+  Translator(const StepOps& ops, const StepOp& op, const LoopBody& loop, const KeptLists& lists)
+      : ops_(ops), op_(op), loop_(loop), lists_(lists), integers_(ops, op, loop, loop.iteration) {}
 
   std::optional<RowProgram> Translate() {
     const bool is_plain = loop_.sums.empty() && loop_.iteration.signature.targets.empty() &&
@@ -116,7 +25,8 @@ class Translator {
     for (const Node* node : loop_.iteration.pruned.nodes) {
       if (!AddNode(*node)) return std::nullopt;
     }
-    const bool found = FindVariables() && FindRows() && FindIterations() && ResultsVary();
+    const bool found =
+        FindVariables() && FindRows() && FindIterations() && FindListRows() && ResultsVary();
     if (!found) return std::nullopt;
     DropUnread(Kind::kOther, &program_.others);
     DropUnread(Kind::kConstant, &program_.constants);
@@ -126,16 +36,18 @@ class Translator {
  private:
   using Kind = RowValue::Kind;
 
+  using Role = RowProgram::Role;
+
   // An array is read or written at this row.
   struct Access {
-    size_t array;
+    RowArray array;
     Counted row;
   };
 
   bool AddFeeds() {
     const std::vector<Output>& feeds = loop_.iteration.signature.feeds;
     const size_t num_variables = static_cast<size_t>(loop_.num_variables);
-    program_.roles.assign(num_variables, RowProgram::Role::kState);
+    program_.roles.assign(num_variables, Role::kState);
     for (size_t i = 0; i < feeds.size(); ++i) {
       const bool is_variable = i < num_variables;
       if (feeds[i].dtype() == DataType::kFloat) {
@@ -144,10 +56,15 @@ class Translator {
         values_[feeds[i]] =
             is_variable ? RowValue{Kind::kState, i} : RowValue{Kind::kOther, others.size() - 1};
       } else if (is_variable) {
+        if (feeds[i].dtype() == DataType::kVariant) {
+          program_.roles[i] = Role::kLonger;
+          lists_as_fed_[feeds[i]] = static_cast<int>(i);
+          continue;
+        }
         if (!integers_.Find(feeds[i]).has_value()) return false;
-        program_.roles[i] = RowProgram::Role::kCounter;
+        program_.roles[i] = Role::kCounter;
       } else if (feeds[i].dtype() == DataType::kResource) {
-        handles_[feeds[i]] = i;
+        handles_[feeds[i]] = RowArray{i, ""};
       }
     }
     return true;
@@ -175,17 +92,30 @@ class Translator {
     if (role != StructuralRole::kKernel || FindAttr(node.attrs(), "_kernel") != nullptr) {
       return false;
     }
-    if (node.op().name == "TensorArrayReadV3") return AddRead(node);
-    if (node.op().name == "TensorArrayWriteV3") return AddWrite(node);
+    const std::string& op = node.op().name;
+    if (op == "TensorArrayReadV3") return AddRead(node);
+    if (op == "TensorArrayWriteV3") return AddWrite(node);
+    if (op == "TensorArrayGradV3") return AddGradientArray(node);
+    if (op == "TensorListPushBack") return AddElement(node);
+    if (op == "TensorListPopBack") return TakeElement(node);
     if (node.op().is_stateful) return false;
+    if (op == "AddN") return AddSum(node);
     if (!integers_.Add(node)) AddStep(node);
     return true;
   }
 
   void PassOn(const Output& from, const Output& to) {
     if (const auto handle = handles_.find(from); handle != handles_.end()) {
-      const size_t input = handle->second;
-      handles_[to] = input;
+      RowArray array = handle->second;
+      handles_[to] = std::move(array);
+    }
+    if (const auto list = lists_as_fed_.find(from); list != lists_as_fed_.end()) {
+      const int variable = list->second;
+      lists_as_fed_[to] = variable;
+    }
+    if (const auto write = loose_flows_.find(from); write != loose_flows_.end()) {
+      const size_t number = write->second;
+      loose_flows_[to] = number;
     }
     if (const auto flow = flows_.find(from); flow != flows_.end()) {
       const int variable = flow->second;
@@ -201,18 +131,36 @@ class Translator {
     const auto handle = handles_.find(node.input(0));
     const std::optional<Counted> row = integers_.Find(node.input(1));
     if (handle == handles_.end() || !row.has_value() || row->counter < 0) return std::nullopt;
-    const size_t array = handle->second;
+    const RowArray& array = handle->second;
     if (absl::c_any_of(before, [&](const Access& other) { return other.array == array; })) {
       return std::nullopt;
     }
     return Access{array, *row};
   }
 
+  bool AddGradientArray(const Node& node) {
+    const auto handle = handles_.find(node.input(0));
+    if (handle == handles_.end()) return false;
+    RowArray array = handle->second;
+    array.gradient = GradientArray(array.gradient, node);
+    handles_[node.output(0)] = std::move(array);
+    // The array exists as long as the step; the flow only says what was done before.
+    PassOn(node.input(1), node.output(1));
+    return true;
+  }
+
+  // A flow that comes into the loop, or that a variable passes on.
+  bool IsFlowOfReads(const Output& value) {
+    const std::optional<RowValue> flow = Find(value);
+    if (!flow.has_value()) return false;
+    if (flow->kind == Kind::kState) program_.roles[flow->index] = Role::kFlow;
+    return flow->kind == Kind::kOther || flow->kind == Kind::kState;
+  }
+
   bool AddRead(const Node& node) {
     const std::optional<Access> access = AccessOf(node, reads_);
-    const std::optional<RowValue> flow = Find(node.input(2));
-    if (!access.has_value() || !flow.has_value() || flow->kind != Kind::kOther ||
-        node.output_type(0) != DataType::kFloat) {
+    if (!access.has_value() || node.output_type(0) != DataType::kFloat ||
+        !IsFlowOfReads(node.input(2))) {
       return false;
     }
     values_[node.output(0)] = RowValue{Kind::kRow, reads_.size()};
@@ -224,12 +172,92 @@ class Translator {
   bool AddWrite(const Node& node) {
     const std::optional<Access> access = AccessOf(node, writes_);
     const std::optional<RowValue> value = Find(node.input(2));
-    const std::optional<int> flow = FlowOf(node.input(3));
-    if (!access.has_value() || !value.has_value() || !flow.has_value()) return false;
-    flows_[node.output(0)] = *flow;
-    program_.roles[static_cast<size_t>(*flow)] = RowProgram::Role::kFlow;
-    program_.writes.push_back({access->array, {}, *flow, *value});
+    if (!access.has_value() || !value.has_value()) return false;
+    int variable = -1;
+    const std::optional<RowValue> flow = Find(node.input(3));
+    if (flow.has_value() && flow->kind == Kind::kOther) {
+      loose_flows_[node.output(0)] = writes_.size();  // until AddSum finds the variable
+    } else if (const std::optional<int> found = FlowOf(node.input(3))) {
+      variable = *found;
+      flows_[node.output(0)] = variable;
+      program_.roles[static_cast<size_t>(variable)] = Role::kFlow;
+    } else {
+      return false;
+    }
+    program_.writes.push_back({access->array, {}, variable, *value});
     writes_.push_back(*access);
+    return true;
+  }
+
+  // The sum of a variable and of the flow of a write is the flow of all iterations. Other sums are
+  // of floats, from the left to the right.
+  bool AddSum(const Node& node) {
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const auto loose = loose_flows_.find(node.input(i));
+      if (loose == loose_flows_.end()) continue;
+      const std::optional<int> flow =
+          node.num_inputs() == 2 ? FlowOf(node.input(1 - i)) : std::nullopt;
+      if (!flow.has_value()) return false;
+      program_.writes[loose->second].variable = *flow;
+      program_.roles[static_cast<size_t>(*flow)] = Role::kFlow;
+      flows_[node.output(0)] = *flow;
+      return true;
+    }
+    std::vector<RowValue> terms;
+    for (const Output& input : node.inputs()) {
+      const std::optional<RowValue> term = Find(input);
+      if (!term.has_value()) return true;
+      terms.push_back(*term);
+    }
+    RowValue sum = terms[0];
+    for (size_t k = 1; k < terms.size(); ++k) {
+      program_.steps.push_back({"AddV2", {sum, terms[k]}});
+      sum = RowValue{Kind::kStep, program_.steps.size() - 1};
+    }
+    values_[node.output(0)] = sum;
+    return true;
+  }
+
+  // Adds to the end of a list, once in an iteration.
+  bool AddElement(const Node& node) {
+    const auto list = lists_as_fed_.find(node.input(0));
+    if (list == lists_as_fed_.end()) return false;
+    const int variable = list->second;
+    const Output& element = node.input(1);
+    if (!changed_lists_.insert({variable, node.output(0)}).second) return false;
+    if (const std::optional<Counted> number = integers_.Find(element)) {
+      program_.number_writes.push_back({variable, element.dtype(), {}});
+      numbers_.push_back(*number);
+      return true;
+    }
+    const std::optional<RowValue> value = Find(element);
+    if (!value.has_value()) return false;
+    program_.writes.push_back({{}, {}, variable, *value, true});
+    writes_.push_back(Access{});
+    return true;
+  }
+
+  // Takes the last element of a list that an earlier loop has filled, once in an iteration.
+  bool TakeElement(const Node& node) {
+    const auto list = lists_as_fed_.find(node.input(0));
+    if (list == lists_as_fed_.end()) return false;
+    const int variable = list->second;
+    const KeptList* const kept = lists_.Find(op_.inputs[static_cast<size_t>(variable)]);
+    if (kept == nullptr || kept->dtype != node.output_type(1) ||
+        !changed_lists_.insert({variable, node.output(0)}).second) {
+      return false;
+    }
+    program_.roles[static_cast<size_t>(variable)] = Role::kShorter;
+    shortened_.push_back(kept);
+    if (kept->numbers.has_value()) {
+      const Progression& numbers = *kept->numbers;
+      program_.counters[variable] = {numbers.At(kept->count - 1), -numbers.step};
+      integers_.Set(node.output(1), {variable, 0});
+      return true;
+    }
+    values_[node.output(1)] = RowValue{Kind::kRow, reads_.size()};
+    reads_.push_back(Access{});
+    program_.reads.push_back({{}, {}, variable});
     return true;
   }
 
@@ -247,7 +275,7 @@ class Translator {
                                 node.output_type(0) == DataType::kFloat && node.num_inputs() > 0 &&
                                 node.num_inputs() <= 2;
     if (!computes_float) return;
-    RowStep step{&node, {}};
+    RowStep step{node.op().name, {}};
     for (const Output& input : node.inputs()) {
       const std::optional<RowValue> operand = Find(input);
       if (!operand.has_value()) return;
@@ -262,26 +290,40 @@ class Translator {
     const std::vector<Output>& results = loop_.iteration.signature.fetches;
     std::vector<size_t> numbers(program_.roles.size());
     for (size_t k = 0; k < program_.roles.size(); ++k) {
-      if (program_.roles[k] == RowProgram::Role::kCounter) {
-        const std::optional<Counted> next = integers_.Find(results[k]);
-        const std::optional<int64_t> first = ScalarOf(ops_.constant(op_.inputs[k]));
-        if (!next.has_value() || next->counter != static_cast<int>(k)) return false;
-        counters_[static_cast<int>(k)] = {*first, next->added};
-      } else if (program_.roles[k] == RowProgram::Role::kFlow) {
-        const auto flow = flows_.find(results[k]);
-        if (flow == flows_.end() || flow->second != static_cast<int>(k)) return false;
-      } else {
-        const std::optional<RowValue> next = Find(results[k]);
-        if (!next.has_value()) return false;
-        numbers[k] = program_.states.size();
-        program_.states.push_back(static_cast<int>(k));
-        program_.next.push_back(*next);
+      const int variable = static_cast<int>(k);
+      switch (program_.roles[k]) {
+        case Role::kCounter: {
+          const std::optional<Counted> next = integers_.Find(results[k]);
+          const std::optional<int64_t> first = IndexScalar(ops_.constant(op_.inputs[k]));
+          if (!next.has_value() || next->counter != variable) return false;
+          program_.counters[variable] = {*first, next->added};
+          break;
+        }
+        case Role::kFlow:
+          if (FlowOf(results[k]) != variable) return false;
+          break;
+        case Role::kLonger:
+        case Role::kShorter: {
+          const auto list = changed_lists_.find(variable);
+          if (list == changed_lists_.end() || list->second != results[k]) return false;
+          break;
+        }
+        case Role::kState: {
+          const std::optional<RowValue> next = Find(results[k]);
+          if (!next.has_value()) return false;
+          numbers[k] = program_.states.size();
+          program_.states.push_back(variable);
+          program_.next.push_back(*next);
+          break;
+        }
       }
     }
+    const auto has_variable = [](const RowWrite& write) { return write.variable >= 0; };
+    if (!absl::c_all_of(program_.writes, has_variable)) return false;
     bool is_float = true;
     const auto number = [&](RowValue* value) {
       if (value->kind != Kind::kState) return;
-      is_float &= program_.roles[value->index] == RowProgram::Role::kState;
+      is_float &= program_.roles[value->index] == Role::kState;
       value->index = numbers[value->index];
     };
     for (RowStep& step : program_.steps) {
@@ -292,12 +334,38 @@ class Translator {
     return is_float;
   }
 
-  // Of what is read and written.
+  // Of what is read and written in arrays.
   bool FindRows() {
-    for (size_t k = 0; k < reads_.size(); ++k) program_.reads[k].rows = ValuesOf(reads_[k].row);
-    for (size_t k = 0; k < writes_.size(); ++k) program_.writes[k].rows = ValuesOf(writes_[k].row);
-    const auto goes_on = [](const auto& access) { return std::abs(access.rows.step) == 1; };
-    return absl::c_all_of(program_.reads, goes_on) && absl::c_all_of(program_.writes, goes_on);
+    const auto find = [&](const Access& access, Progression* rows) {
+      *rows = ValuesOf(access.row);
+      return std::abs(rows->step) == 1;
+    };
+    for (size_t k = 0; k < reads_.size(); ++k) {
+      RowRead& read = program_.reads[k];
+      if (read.list < 0 && !find(reads_[k], &read.rows)) return false;
+    }
+    for (size_t k = 0; k < writes_.size(); ++k) {
+      RowWrite& write = program_.writes[k];
+      if (!write.is_list && !find(writes_[k], &write.rows)) return false;
+    }
+    return true;
+  }
+
+  // Of the elements of lists.
+  bool FindListRows() {
+    for (const KeptList* const kept : shortened_) {
+      if (kept->count != program_.iterations) return false;
+    }
+    for (RowRead& read : program_.reads) {
+      if (read.list >= 0) read.rows = {program_.iterations - 1, -1};
+    }
+    for (RowWrite& write : program_.writes) {
+      if (write.is_list) write.rows = {0, 1};
+    }
+    for (size_t k = 0; k < numbers_.size(); ++k) {
+      program_.number_writes[k].numbers = ValuesOf(numbers_[k]);
+    }
+    return numbers_.empty() || program_.iterations <= KeptLists::kMostNumbers;
   }
 
   // How many times in a row the condition holds.
@@ -318,7 +386,7 @@ class Translator {
       }
     }
     const auto found = held.find(graph.signature.fetches[0]);
-    if (found == held.end() || found->second < 1 || found->second > kLargest) return false;
+    if (found == held.end() || found->second < 1 || found->second > kLargestCounted) return false;
     program_.iterations = found->second;
     return true;
   }
@@ -343,7 +411,7 @@ class Translator {
 
   Progression ValuesOf(const Counted& value) const {
     if (value.counter < 0) return {value.added, 0};
-    const Progression& counter = counters_.at(value.counter);
+    const Progression& counter = program_.counters.at(value.counter);
     return {counter.first + value.added, counter.step};
   }
 
@@ -391,21 +459,32 @@ class Translator {
   const StepOps& ops_;
   const StepOp& op_;
   const LoopBody& loop_;
+  const KeptLists& lists_;
   Integers integers_;
   RowProgram program_;
   absl::flat_hash_map<Output, RowValue> values_;  // of a state: the number of its variable
-  absl::flat_hash_map<Output, size_t> handles_;   // the inputs that they are
-  absl::flat_hash_map<Output, int> flows_;        // behind a write: the variables that they are
-  absl::flat_hash_map<int, Progression> counters_;
-  std::vector<Access> reads_;
-  std::vector<Access> writes_;
+  absl::flat_hash_map<Output, RowArray> handles_;
+  absl::flat_hash_map<Output, int> flows_;           // behind a write: the variables that they are
+  absl::flat_hash_map<Output, size_t> loose_flows_;  // behind a write that begins outside
+  absl::flat_hash_map<Output, int> lists_as_fed_;    // the variables that they are
+  absl::flat_hash_map<int, Output> changed_lists_;   // by variables, what they are then
+  std::vector<Access> reads_;                        // as program_.reads
+  std::vector<Access> writes_;                       // as program_.writes
+  std::vector<Counted> numbers_;                     // as program_.number_writes
+  std::vector<const KeptList*> shortened_;
 };
 
 }  // namespace
 
-std::optional<RowProgram> FindRowProgram(const StepOps& ops, const StepOp& op,
-                                         const LoopBody& loop) {
-  return Translator(ops, op, loop).Translate();
+std::string GradientArray(const std::string& gradient, const Node& node) {
+  // Without "@", so that it tells where each one begins.
+  const std::string source = absl::BytesToHexString(node.Attr<std::string>("source").value_or(""));
+  return absl::StrCat(gradient, "@", source);
+}
+
+std::optional<RowProgram> FindRowProgram(const StepOps& ops, const StepOp& op, const LoopBody& loop,
+                                         const KeptLists& lists) {
+  return Translator(ops, op, loop, lists).Translate();
 }
 
 }  // namespace millstream

@@ -9,19 +9,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/graph/inner_graph.h"
+#include "core/passes/row_counters.h"
+#include "core/passes/row_lists.h"
 #include "core/passes/step_ops.h"
 
 namespace millstream {
-
-// Integers of the iterations 0, 1, 2 ...: first, first + step, first + 2 * step ...
-struct Progression {
-  int64_t first = 0;
-  int64_t step = 0;
-  int64_t At(int64_t iteration) const { return first + step * iteration; }
-  friend bool operator==(const Progression& a, const Progression& b) {
-    return a.first == b.first && a.step == b.step;
-  }
-};
 
 // A value of the body.
 struct RowValue {
@@ -37,26 +29,52 @@ struct RowValue {
 };
 
 struct RowStep {
-  const Node* node;
+  std::string op;
   std::vector<RowValue> operands;  // one or two
 };
 
+// An array of tensors.
+struct RowArray {
+  size_t input = 0;  // of the loop: the handle of the array,
+  // or of another one. Then: what tells the array that has the gradients of its elements, as
+  // GradientArray says.
+  std::string gradient;
+  friend bool operator==(const RowArray& a, const RowArray& b) {
+    return a.input == b.input && a.gradient == b.gradient;
+  }
+};
+
+// What tells the array that `node`, a TensorArrayGradV3, gives for the array that `gradient` tells:
+// that one, "@" and a name.
+std::string GradientArray(const std::string& gradient, const Node& node);
+
 struct RowRead {
-  size_t array;      // the input of the loop that is its handle
+  RowArray array;
   Progression rows;  // the numbers of the rows; the step is 1 or -1
+  int list = -1;     // the variable, a list, whose elements are taken instead, the last one first
 };
 
 struct RowWrite {
-  size_t array;
+  RowArray array;
   Progression rows;
   int variable;  // the flow that goes through it
   RowValue value;
+  bool is_list = false;  // the variable is a list to whose end the value is added instead
+};
+
+// An integer is added to the end of a list in each iteration.
+struct NumberWrite {
+  int variable;  // the list
+  DataType dtype;
+  Progression numbers;
 };
 
 // A loop whose number of iterations is known, and whose body does nothing but this: it reads rows
-// of arrays, computes floats by elementwise operations, and writes rows of arrays.
+// of arrays, or takes elements from lists, computes floats by elementwise operations, and writes
+// rows of arrays, or adds elements to lists.
 struct RowProgram {
-  enum class Role { kCounter, kFlow, kState };
+  // Of a variable: an integer; the flow of arrays; a list that becomes longer, or shorter; floats.
+  enum class Role { kCounter, kFlow, kLonger, kShorter, kState };
 
   int64_t iterations = 0;
   std::vector<Role> roles;     // of each variable
@@ -67,12 +85,14 @@ struct RowProgram {
   std::vector<Tensor> constants;
   std::vector<RowStep> steps;
   std::vector<RowWrite> writes;  // each to an array of its own
+  std::vector<NumberWrite> number_writes;
+  absl::flat_hash_map<int, Progression> counters;  // of the variables that are integers
 };
 
 // None if operation `op`, which stands for `loop`, is no such loop. Values that do not change in
 // the loop are no results of it.
-std::optional<RowProgram> FindRowProgram(const StepOps& ops, const StepOp& op,
-                                         const LoopBody& loop);
+std::optional<RowProgram> FindRowProgram(const StepOps& ops, const StepOp& op, const LoopBody& loop,
+                                         const KeptLists& lists);
 
 }  // namespace millstream
 

@@ -1,7 +1,8 @@
 // vectorize_maps: makes one operation of a loop over the rows of tensors whose body is elementwise
-// operations on floats, as of tf.map_fn, tf.scan and tf.foldl. Rows that do not depend on each
-// other are computed by a fused elementwise operation on the whole tensors; others by _ScanRows,
-// row after row. The arrays that held the rows disappear. Each element is computed by the same
+// operations on floats, as of tf.map_fn, tf.scan and tf.foldl, and of the loop that computes its
+// gradient. Rows that do not depend on each other are computed by a fused elementwise operation on
+// the whole tensors; others by _ScanRows, row after row. The arrays that held the rows disappear,
+// and so do the lists that a loop keeps for its gradient. Each element is computed by the same
 // operations in the same order as before, so no bit changes, except that an operation on two NaNs
 // may return the other one.
 #include <algorithm>
@@ -13,8 +14,10 @@
 
 #include "absl/algorithm/container.h"
 #include "core/graph/inner_graph.h"
+#include "core/passes/array_family.h"
 #include "core/passes/pass.h"
 #include "core/passes/row_arrays.h"
+#include "core/passes/row_lists.h"
 #include "core/passes/row_program.h"
 
 namespace millstream {
@@ -45,15 +48,18 @@ bool GoesAlong(const PartialShape& value, const PartialShape& row) {
 
 class RowLoop {
  public:
-  RowLoop(StepOps* ops, int place, const LoopBody& loop, const RowProgram& program)
+  RowLoop(StepOps* ops, int place, const LoopBody& loop, const RowProgram& program,
+          KeptLists* lists)
       : ops_(*ops),
         place_(place),
         loop_(loop),
         program_(program),
-        arrays_(*ops, place, loop, program) {}
+        lists_(*lists),
+        arrays_(*ops, place, loop, program, *lists) {}
 
   Status Rewrite() {
-    if (op().must_run || !arrays_.Find() || !FindRow() || !ShapesFit() || !ExitsFit()) {
+    if (op().must_run || !arrays_.Find() || !FindRow() || !ShapesFit() || !ListsFit() ||
+        !ExitsFit()) {
       return absl::OkStatus();
     }
     return program_.states.empty() ? RewriteMap() : RewriteScan();
@@ -73,7 +79,7 @@ class RowLoop {
 
   bool FindRow() {
     if (!arrays_.reads().empty()) {
-      const PartialShape* const rows = ops_.KnownShape(arrays_.RowsOf(arrays_.reads()[0]));
+      const PartialShape* const rows = ops_.KnownShape(arrays_.reads()[0].rows);
       row_ = PartialShape(rows->dims().subspan(1));
     } else if (!program_.states.empty()) {
       const PartialShape* const initial = ops_.KnownShape(InitialOf(program_.states[0]));
@@ -93,8 +99,9 @@ class RowLoop {
     return is_row || (shape != nullptr && *shape == row_);
   }
 
-  // True if the operation takes or gives elements of this shape.
+  // True if the operation takes or gives elements of this shape; also without an operation.
   bool Allows(int i) const {
+    if (i < 0) return true;
     const StatusOr<PartialShape> shape = ops_.op(i).node->Attr<PartialShape>("element_shape");
     return shape.ok() && shape->IsCompatibleWith(row_);
   }
@@ -102,14 +109,17 @@ class RowLoop {
   // All rows and states have one shape, and other values go along.
   bool ShapesFit() const {
     const auto read_fits = [&](const ReadArray& array) {
-      const PartialShape& rows = *ops_.KnownShape(arrays_.RowsOf(array));
+      const PartialShape& rows = *ops_.KnownShape(array.rows);
       return rows == Stacked(rows.dim(0), row_) && Allows(array.made);
     };
+    const auto writes_row = [&](int i) { return IsLikeRow(ops_.op(i).inputs[2]); };
     const auto written_fits = [&](const WrittenArray& array) {
+      if (array.gather < 0) return true;
       const PartialShape* const known = ops_.KnownShape(ops_.op(array.gather).outputs[0]);
       const bool is_known_as = known == nullptr || *known == Stacked(array.size, row_);
       return is_known_as && Allows(array.made) && Allows(array.gather) &&
-             absl::c_all_of(array.others, [&](int i) { return IsLikeRow(ops_.op(i).inputs[2]); });
+             absl::c_all_of(array.before, writes_row) &&
+             (array.after < 0 || writes_row(array.after));
     };
     const auto other_fits = [&](size_t input) {
       const PartialShape* const shape = ops_.KnownShape(op().inputs[input]);
@@ -125,21 +135,39 @@ class RowLoop {
            });
   }
 
-  // True if of what leaves the loop only states are read, and flows of what is gathered.
-  bool ExitsFit() const {
-    const auto is_gathering = [&](int reader) {
-      return absl::c_any_of(arrays_.writes(),
-                            [&](const WrittenArray& array) { return array.gather == reader; });
+  // True if lists that become longer are empty before the loop, and what is added to them can be
+  // kept.
+  bool ListsFit() const {
+    const auto fits = [&](int variable, DataType dtype, const PartialShape& element) {
+      return lists_.IsEmptyListFor(InitialOf(variable), dtype, element) && lists_.CanKeep(dtype);
     };
+    return absl::c_all_of(program_.writes,
+                          [&](const RowWrite& write) {
+                            return !write.is_list || fits(write.variable, DataType::kFloat, row_);
+                          }) &&
+           absl::c_all_of(program_.number_writes, [&](const NumberWrite& write) {
+             return fits(write.variable, write.dtype, PartialShape::Scalar());
+           });
+  }
+
+  // True if what leaves the loop is known without it, or computed by the operation.
+  bool ExitsFit() const {
     return absl::c_all_of(op().outputs, [&](const Output& output) {
-      switch (program_.roles[static_cast<size_t>(arrays_.VariableOf(output))]) {
-        case RowProgram::Role::kState: return true;
-        case RowProgram::Role::kFlow:
-          return !ops_.IsVisible(output) && absl::c_all_of(ops_.Readers(output), is_gathering);
-        case RowProgram::Role::kCounter: break;
+      const RowProgram::Role role = RoleOfExit(output);
+      if (role == RowProgram::Role::kState) {
+        // The operation gives each one once.
+        return absl::c_count(loop_.exits, arrays_.VariableOf(output)) == 1;
       }
-      return !ops_.IsVisible(output) && ops_.Readers(output).empty();
+      if (ops_.IsVisible(output)) return false;
+      switch (role) {
+        case RowProgram::Role::kFlow: return IsOnlyFlow(ops_, output);
+        case RowProgram::Role::kShorter: return ops_.Readers(output).empty();
+        default: return true;
+      }
     });
+  }
+  RowProgram::Role RoleOfExit(const Output& output) const {
+    return program_.roles[static_cast<size_t>(arrays_.VariableOf(output))];
   }
 
   // ---- The operation ----
@@ -169,7 +197,7 @@ class RowLoop {
     std::vector<int64_t> operands;
     std::vector<int64_t> results;
     for (const RowStep& step : program_.steps) {
-      steps.push_back(step.node->op().name);
+      steps.push_back(step.op);
       operands.push_back(NumberOf(step.operands[0], num_inputs));
       operands.push_back(step.operands.size() == 2 ? NumberOf(step.operands[1], num_inputs) : -1);
     }
@@ -191,9 +219,11 @@ class RowLoop {
   // If all rows are read and written, and each result follows from rows of one number.
   Status RewriteMap() {
     const auto is_read_whole = [&](const ReadArray& array) {
-      return ops_.KnownShape(arrays_.RowsOf(array))->dim(0) == program_.iterations;
+      return ops_.KnownShape(array.rows)->dim(0) == program_.iterations;
     };
-    const auto is_written_whole = [](const WrittenArray& array) { return array.others.empty(); };
+    const auto is_written_whole = [](const WrittenArray& array) {
+      return array.before.empty() && array.after < 0;
+    };
     const auto is_same_row = [&](const auto& access) {
       return access.rows == program_.reads[0].rows;
     };
@@ -205,16 +235,26 @@ class RowLoop {
     return is_map ? Finish(kMap, ProgramAttrs(NumInputs()), {}) : absl::OkStatus();
   }
 
+  // The rows of an array that the operation gives, and how many rows come before them: a row that
+  // is written behind the loop is put before or behind them then.
+  static int64_t ComputedRows(const WrittenArray& array) {
+    return array.after < 0 ? array.size : array.size - 1;
+  }
+  int64_t RowsBefore(const WrittenArray& array) const {
+    return array.after >= 0 && *arrays_.RowOf(array.after) == 0 ? 1 : 0;
+  }
+
   Status RewriteScan() {
     std::vector<Given> given;
     std::vector<int64_t> places;
     std::vector<int64_t> sizes;
     for (size_t k = 0; k < arrays_.writes().size(); ++k) {
-      sizes.push_back(arrays_.writes()[k].size);
-      for (const int i : arrays_.writes()[k].others) {
+      const WrittenArray& array = arrays_.writes()[k];
+      sizes.push_back(ComputedRows(array));
+      for (const int i : array.before) {
         given.push_back({k, i});
         places.push_back(static_cast<int64_t>(k));
-        places.push_back(*arrays_.RowOf(i));
+        places.push_back(*arrays_.RowOf(i) - RowsBefore(array));
       }
     }
     std::vector<int64_t> firsts;
@@ -224,7 +264,10 @@ class RowLoop {
       strides.push_back(rows.step);
     };
     for (const RowRead& read : program_.reads) add(read.rows);
-    for (const RowWrite& write : program_.writes) add(write.rows);
+    for (size_t k = 0; k < program_.writes.size(); ++k) {
+      const Progression& rows = program_.writes[k].rows;
+      add({rows.first - RowsBefore(arrays_.writes()[k]), rows.step});
+    }
     AttrMap attrs = ProgramAttrs(NumInputs() + given.size());
     SetAttr(&attrs, "num_rows", static_cast<int64_t>(program_.reads.size()));
     SetAttr(&attrs, "num_states", static_cast<int64_t>(program_.states.size()));
@@ -237,28 +280,82 @@ class RowLoop {
   }
 
   Status Finish(const char* op_name, AttrMap attrs, const std::vector<Given>& given) {
-    if (program_.steps.empty() || !ops_.HasKernel(op_name, attrs)) return absl::OkStatus();
+    if (program_.steps.empty() || !ops_.HasKernel(op_name, attrs) || !CanJoin()) {
+      return absl::OkStatus();
+    }
     for (const ReadArray& array : arrays_.reads()) {
       for (const int i : array.others) MS_RETURN_IF_ERROR(SliceInsteadOf(i, array));
     }
     const StepOp loop = op();
     MS_ASSIGN_OR_RETURN(std::vector<Output> inputs, Inputs(given));
     MS_ASSIGN_OR_RETURN(const std::vector<Output> outputs, Outputs());
+    MS_RETURN_IF_ERROR(PassKnownOn());
     MS_RETURN_IF_ERROR(ops_.Replace(place_, {}, op_name, std::move(attrs), *loop.node,
                                     std::move(inputs), outputs));
     for (size_t k = 0; k < arrays_.writes().size(); ++k) {
-      MS_RETURN_IF_ERROR(PassOn(arrays_.writes()[k].gather, outputs[k]));
+      const WrittenArray& array = arrays_.writes()[k];
+      if (array.gather < 0) continue;
+      MS_RETURN_IF_ERROR(array.after < 0 ? PassOn(array.gather, outputs[k])
+                                         : Join(array, outputs[k]));
     }
-    RemoveArrays();
+    KeepLists(loop, outputs);
+    for (const ReadArray& array : arrays_.reads()) RemoveArray(array.made);
+    for (const WrittenArray& array : arrays_.writes()) RemoveArray(array.made);
     for (const Output& input : loop.inputs) RemoveUnread(input);
     return absl::OkStatus();
+  }
+
+  // What reads the last value of a counter reads the number. Nothing is left to wait for flows.
+  Status PassKnownOn() {
+    for (const Output& output : std::vector<Output>(op().outputs)) {
+      const int variable = arrays_.VariableOf(output);
+      const RowProgram::Role role = RoleOfExit(output);
+      if (role == RowProgram::Role::kCounter) {
+        const int64_t last = program_.counters.at(variable).At(program_.iterations);
+        MS_ASSIGN_OR_RETURN(const Output number,
+                            ops_.NewConstant(IndexTensor(output.dtype(), last)));
+        ops_.Redirect(output, number);
+      } else if (role == RowProgram::Role::kFlow) {
+        MS_RETURN_IF_ERROR(DropFlow(output));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status DropFlow(const Output& flow) {
+    if (ops_.Readers(flow).empty()) return absl::OkStatus();
+    MS_ASSIGN_OR_RETURN(const Output nothing, ops_.NewConstant(Tensor::Scalar<float>(0)));
+    ops_.Redirect(flow, nothing);
+    return absl::OkStatus();
+  }
+
+  void KeepLists(const StepOp& loop, const std::vector<Output>& outputs) {
+    const auto keep = [&](int variable, KeptList list) {
+      list.count = program_.iterations;
+      list.like = loop.node;
+      for (size_t j = 0; j < loop.outputs.size(); ++j) {
+        if (loop_.exits[j] == variable) lists_.Add(loop.outputs[j], list);
+      }
+    };
+    for (size_t k = 0; k < program_.writes.size(); ++k) {
+      if (!program_.writes[k].is_list) continue;
+      KeptList list;
+      list.rows = outputs[k];
+      keep(program_.writes[k].variable, list);
+    }
+    for (const NumberWrite& write : program_.number_writes) {
+      KeptList list;
+      list.dtype = write.dtype;
+      list.numbers = write.numbers;
+      keep(write.variable, list);
+    }
   }
 
   // A row that is read outside of the loop becomes a slice.
   Status SliceInsteadOf(int i, const ReadArray& array) {
     const StepOp read = ops_.op(i);
     const int32_t row = static_cast<int32_t>(*arrays_.RowOf(i));
-    std::vector<Output> inputs = {arrays_.RowsOf(array)};
+    std::vector<Output> inputs = {array.rows};
     for (const int32_t number : {row, row + 1, 1}) {
       MS_ASSIGN_OR_RETURN(const Output input, ops_.NewConstant(Tensor::Vector<int32_t>({number})));
       inputs.push_back(input);
@@ -282,7 +379,7 @@ class RowLoop {
 
   StatusOr<std::vector<Output>> Inputs(const std::vector<Given>& given) {
     std::vector<Output> inputs;
-    for (const ReadArray& array : arrays_.reads()) inputs.push_back(arrays_.RowsOf(array));
+    for (const ReadArray& array : arrays_.reads()) inputs.push_back(array.rows);
     for (const int state : program_.states) inputs.push_back(InitialOf(state));
     for (const size_t input : program_.others) inputs.push_back(op().inputs[input]);
     for (const Tensor& constant : program_.constants) {
@@ -297,7 +394,7 @@ class RowLoop {
     std::vector<Output> outputs;
     for (const WrittenArray& array : arrays_.writes()) {
       MS_ASSIGN_OR_RETURN(const Output rows,
-                          ops_.NewValue(DataType::kFloat, Stacked(array.size, row_)));
+                          ops_.NewValue(DataType::kFloat, Stacked(ComputedRows(array), row_)));
       outputs.push_back(rows);
     }
     for (const int state : program_.states) {
@@ -325,6 +422,41 @@ class RowLoop {
                         gathering.outputs);
   }
 
+  static AttrMap PackAttrs() {
+    AttrMap attrs;
+    SetAttr(&attrs, "N", int64_t{1});
+    SetAttr(&attrs, "T", DataType::kFloat);
+    SetAttr(&attrs, "axis", int64_t{0});
+    return attrs;
+  }
+  static AttrMap ConcatAttrs() {
+    AttrMap attrs;
+    SetAttr(&attrs, "N", int64_t{2});
+    SetAttr(&attrs, "T", DataType::kFloat);
+    SetAttr(&attrs, "Tidx", DataType::kInt32);
+    return attrs;
+  }
+
+  bool CanJoin() const {
+    const auto is_joined = [](const WrittenArray& array) { return array.after >= 0; };
+    return absl::c_none_of(arrays_.writes(), is_joined) ||
+           (ops_.HasKernel("Pack", PackAttrs()) && ops_.HasKernel("ConcatV2", ConcatAttrs()));
+  }
+
+  // What was gathered is `rows` now, and the row that is written behind the loop.
+  Status Join(const WrittenArray& array, const Output& rows) {
+    const bool is_first = RowsBefore(array) > 0;
+    const StepOp write = ops_.op(array.after);
+    MS_RETURN_IF_ERROR(DropFlow(write.outputs[0]));
+    MS_ASSIGN_OR_RETURN(const Output row, ops_.NewValue(DataType::kFloat, Stacked(1, row_)));
+    MS_RETURN_IF_ERROR(
+        ops_.Replace(array.after, {}, "Pack", PackAttrs(), *write.node, {write.inputs[2]}, {row}));
+    const StepOp gathering = ops_.op(array.gather);
+    MS_ASSIGN_OR_RETURN(const Output axis, ops_.NewConstant(Tensor::Scalar<int32_t>(0)));
+    return ops_.Replace(array.gather, {}, "ConcatV2", ConcatAttrs(), *gathering.node,
+                        {is_first ? row : rows, is_first ? rows : row, axis}, gathering.outputs);
+  }
+
   // ---- What is left of the arrays ----
 
   void RemoveUnread(const Output& value) {
@@ -332,45 +464,31 @@ class RowLoop {
     if (producer >= 0) ops_.RemoveUnread(producer);
   }
 
-  // Removes an operation that concerns an array alone, if nothing reads its outputs.
-  void RemoveFromArray(int i) {
-    const auto is_read = [&](const Output& value) { return !ops_.Readers(value).empty(); };
-    if (!arrays_.MayRemove(i) || absl::c_any_of(ops_.op(i).outputs, is_read)) return;
-    const std::vector<Output> inputs = ops_.op(i).inputs;
-    ops_.Remove(i);
-    for (const Output& input : inputs) RemoveUnread(input);
-  }
-
-  void RemoveArrays() {
-    for (const ReadArray& array : arrays_.reads()) RemoveFromArray(array.scatter);
-    for (const WrittenArray& array : arrays_.writes()) {
-      // A write reads the flow of the one before it.
-      std::vector<int> writes = array.others;
-      std::sort(writes.rbegin(), writes.rend());
-      for (const int write : writes) RemoveFromArray(write);
-    }
-    for (const ReadArray& array : arrays_.reads()) RemoveFromArray(array.made);
-    for (const WrittenArray& array : arrays_.writes()) RemoveFromArray(array.made);
+  void RemoveArray(int made) {
+    if (made >= 0) RemoveUnreadArrays(made, &ops_);
   }
 
   StepOps& ops_;
   const int place_;
   const LoopBody& loop_;
   const RowProgram& program_;
+  KeptLists& lists_;
   RowArrays arrays_;
   PartialShape row_;
 };
 
 Status VectorizeMaps(StepOps* ops) {
+  KeptLists lists(ops);
   for (int i = 0; i < ops->size(); ++i) {
     if (ops->IsGone(i) || ops->op(i).type() != "_Loop") continue;
     const auto found = ops->program().loops.find(ops->op(i).node);
     if (found == ops->program().loops.end()) continue;
-    const std::optional<RowProgram> program = FindRowProgram(*ops, ops->op(i), *found->second);
+    const std::optional<RowProgram> program =
+        FindRowProgram(*ops, ops->op(i), *found->second, lists);
     if (!program.has_value()) continue;
-    MS_RETURN_IF_ERROR(RowLoop(ops, i, *found->second, *program).Rewrite());
+    MS_RETURN_IF_ERROR(RowLoop(ops, i, *found->second, *program, &lists).Rewrite());
   }
-  return absl::OkStatus();
+  return lists.MakeThoseRead();
 }
 
 // After compile_elementwise, which says whether kernels may be machine code.
