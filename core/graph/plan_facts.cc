@@ -156,7 +156,7 @@ Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Re
                                        " ", source.name()));
     }
     const Status with_inputs = WithErrorDetail(inferred.status(), "inputs", JoinInputs(described));
-    return AnnotateWithNode(with_inputs, *node);
+    return AnnotateWithNode(WithNodeIteration(with_inputs, graph.iterations.get(), node), *node);
   }
   outputs_[node] = *std::move(inferred);
   if (node->num_outputs() == 1) AddReadShape(*node, &outputs_[node][0]);

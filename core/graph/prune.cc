@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/graph/control_flow.h"
+#include "core/graph/error_details.h"
 #include "core/graph/structural_role.h"
 
 namespace millstream {
@@ -188,6 +189,15 @@ StatusOr<PrunedGraph> Prune(const Graph& graph, const StepSignature& signature,
   pruner.Close();
   MS_RETURN_IF_ERROR(pruner.CheckPlaceholders());
   return pruner.Sort();
+}
+
+Status WithNodeIteration(const Status& status, const NodeIterations* iterations, const Node* node) {
+  if (iterations == nullptr) return status;
+  const auto found = iterations->find(node);
+  if (found == iterations->end()) return status;
+  return WithErrorDetail(
+      status, "loop",
+      absl::StrCat("iteration ", found->second.number, " of frame '", *found->second.frame, "'"));
 }
 
 }  // namespace millstream

@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_GRAPH_PRUNE_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,6 +16,17 @@ namespace millstream {
 struct BranchBody;
 struct LoopBody;
 
+// Where a node stands that is a copy of one of a loop, in a step in which the loop became its
+// iterations.
+struct NodeIteration {
+  std::shared_ptr<const std::string> frame;  // the name of the loop's frame in the program
+  int number = 0;                            // of the iteration
+};
+using NodeIterations = absl::flat_hash_map<const Node*, NodeIteration>;
+
+// Adds the detail "loop" to an error of the node, if it is such a copy. `iterations` may be null.
+Status WithNodeIteration(const Status& status, const NodeIterations* iterations, const Node* node);
+
 // A copy of the members that the graph's lock guards, so that the graph may grow while steps run.
 struct PrunedGraph {
   std::vector<const Node*> nodes;  // every edge points forward, except back edges of loops
@@ -26,6 +38,7 @@ struct PrunedGraph {
   // What _Loop and _Branch nodes stand for.
   absl::flat_hash_map<const Node*, std::shared_ptr<const LoopBody>> loops;
   absl::flat_hash_map<const Node*, std::shared_ptr<const BranchBody>> branches;
+  std::shared_ptr<NodeIterations> iterations;  // null: no loop became its iterations
 };
 
 // Finds the nodes that the fetches and targets need: walks back over data and control edges, and

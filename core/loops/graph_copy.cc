@@ -91,6 +91,10 @@ Status GraphCopy::Add(const StepItem& item) {
   for (const auto& [input, next] : open) open_.push_back({copy, input, next});
   pruned_.nodes.push_back(copy);
   pruned_.controls.push_back(copy->control_inputs());
+  if (iteration_.frame != nullptr) {
+    if (pruned_.iterations == nullptr) pruned_.iterations = std::make_shared<NodeIterations>();
+    pruned_.iterations->emplace(copy, iteration_);
+  }
   pruned_.has_control_flow |= !item.is_inner() && NeedsDynamicExecutor(KindOf(*item.node));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #define MILLSTREAM_CORE_LOOPS_GRAPH_COPY_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,11 @@ class GraphCopy {
   // Adds an AddN of these copies, which have the dtype of `like`'s output. Its node is named after
   // `like` and has its source line.
   StatusOr<Output> AddSum(const Node& like, std::vector<Output> terms);
+  // What is added from now on stands in this iteration of a loop, until LeaveIteration.
+  void EnterIteration(std::shared_ptr<const std::string> frame, int number) {
+    iteration_ = {std::move(frame), number};
+  }
+  void LeaveIteration() { iteration_ = NodeIteration(); }
   // Sets the back edges of the Merges that were added.
   Status CloseLoops();
 
@@ -63,6 +69,7 @@ class GraphCopy {
   absl::flat_hash_set<Output> fed_;
   absl::flat_hash_map<const Node*, const Node*> nodes_;
   std::vector<OpenEdge> open_;
+  NodeIteration iteration_;  // without a frame: none
 };
 
 }  // namespace millstream

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -85,7 +87,12 @@ class Iterations {
   // `item`: that of the loop.
   Status Add(const StepItem& item, int iterations) {
     MS_RETURN_IF_ERROR(Begin());
-    for (int i = 0; i < iterations; ++i) MS_RETURN_IF_ERROR(AddOne());
+    const auto frame = std::make_shared<const std::string>(item.loop->frame);
+    for (int i = 0; i < iterations; ++i) {
+      copy_.EnterIteration(frame, i);
+      MS_RETURN_IF_ERROR(AddOne());
+    }
+    copy_.LeaveIteration();
     for (size_t s = 0; s < sums_.size(); ++s) MS_RETURN_IF_ERROR(AddSum(sums_[s], products_[s]));
     for (size_t j = 0; j < item.outputs.size(); ++j) {
       const Output& value = values_[form_.exits[j]];

@@ -178,6 +178,28 @@ TEST_F(UnrollLoopsTest, ProductsThatAddUpAreAddedAtOnce) {
   ExpectTheSameNumbers(loop.exits[2]);
 }
 
+TEST_F(UnrollLoopsTest, AnErrorNamesTheNodeAndTheIteration) {
+  const Output divisor = Placeholder("divisor", DataType::kInt32, PartialShape::Scalar());
+  const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+  const Loop loop = Repeat(4, {Matrix(), divisor, divisor}, [&](const Outputs& v) {
+    return Outputs{Op("MatMul", {v[1], v[1]}), Op("Sub", {v[2], one}), Op("FloorDiv", {one, v[2]})};
+  });
+  const Outputs fetches = {loop.exits[1], loop.exits[3]};
+  const auto feeds = [&](int32_t number) {
+    return std::vector<Feed>{{Matrix(), value_}, {divisor, Tensor::Scalar<int32_t>(number)}};
+  };
+  for (const std::vector<std::string>& passes :
+       std::vector<std::vector<std::string>>{{}, {"unroll_loops"}, {"raise_loops"}}) {
+    SessionOptions options;
+    options.disabled_passes = passes;
+    StartSession(options);
+    EXPECT_EQ(Count("_Loop", fetches, {{divisor, Tensor::Scalar<int32_t>(9)}}),
+              passes == std::vector<std::string>{"unroll_loops"} ? 1 : 0);
+    ExpectError(Run(fetches, feeds(2)).status(), absl::StatusCode::kInvalidArgument,
+                {"op FloorDiv", "\n  loop: iteration 2 of frame 'loop'"});
+  }
+}
+
 // The loop reads the rows of one tensor and writes those of another one.
 TEST_F(UnrollLoopsTest, ElementsOfArraysBecomeRows) {
   const auto make = [&] {

@@ -22,6 +22,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/graph.h"
+#include "core/graph/prune.h"
 #include "core/plan/state_budget.h"
 #include "core/resources/resource.h"
 #include "core/resources/resource_manager.h"
@@ -173,8 +174,9 @@ class Plan {
   bool may_wait = false;  // some call has kAfterWait: the plan needs a StepScheduler
   // The memory of the device that runs the plan; null: it uses host memory only.
   DeviceMemory* memory = nullptr;
-  const SessionSettings* settings = nullptr;  // of the session; set by the compiler
-  std::string device_name;                    // for reports of the running instruction
+  const SessionSettings* settings = nullptr;         // of the session; set by the compiler
+  std::string device_name;                           // for reports of the running instruction
+  std::shared_ptr<const NodeIterations> iterations;  // for reports; null: see PrunedGraph
 
   // ---- Thread-safe ----
   // Returns a state for a step: a kept one, or a new one. RESOURCE_EXHAUSTED names the plan's

@@ -44,7 +44,9 @@ class PlanCompiler {
         folding_(Untraced(request.run)),
         waiting_step_(folding_, settings_),
         plan_(std::make_unique<Plan>()),
-        copies_(plan_.get()) {}
+        copies_(plan_.get()) {
+    plan_->iterations = request.graph->iterations;
+  }
   StatusOr<std::unique_ptr<Plan>> Run();
 
  private:

@@ -23,6 +23,7 @@ Status PlanRun::Annotate(int position, const Status& status) const {
   }
   Status described = status;
   if (!inputs.empty()) described = WithErrorDetail(described, "inputs", JoinInputs(inputs));
+  described = WithNodeIteration(described, plan_.iterations.get(), instruction.node);
   const Status placed = WithErrorPlace(described, device_name_, plan_.memory);
   const Status named = AnnotateWithNode(placed, *instruction.node);
   if (!absl::IsResourceExhausted(named)) return named;
@@ -35,7 +36,8 @@ Status PlanRun::OutOfMemory(const Root& root, const Status& reason) const {
   const Status full = errors::ResourceExhausted("out of memory: no ", root.bytes(), " bytes for ",
                                                 root.source.name(), " ", DataTypeName(root.dtype),
                                                 root.shape.ToString(), ": ", reason.message());
-  return WithLargest(AnnotateWithNode(full, *root.source.node), state_->LiveTensors(0));
+  const Status placed = WithNodeIteration(full, plan_.iterations.get(), root.source.node);
+  return WithLargest(AnnotateWithNode(placed, *root.source.node), state_->LiveTensors(0));
 }
 
 // Adds the last instruction to the error of a step that exceeded its time limit.
