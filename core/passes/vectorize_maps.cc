@@ -299,9 +299,10 @@ class RowLoop {
                                          : Join(array, outputs[k]));
     }
     KeepLists(loop, outputs);
+    // Sums of flows go before the writes that they wait for.
+    for (const Output& input : loop.inputs) RemoveUnread(input);
     for (const ReadArray& array : arrays_.reads()) RemoveArray(array.made);
     for (const WrittenArray& array : arrays_.writes()) RemoveArray(array.made);
-    for (const Output& input : loop.inputs) RemoveUnread(input);
     return absl::OkStatus();
   }
 

@@ -1,4 +1,4 @@
-"""Loops over rows that become one operation: map_fn, scan, foldl, and loops like them."""
+"""Loops over rows, and their gradients, that become one operation: map_fn, scan, and the like."""
 
 from __future__ import annotations
 
@@ -186,6 +186,105 @@ def test_assertions_stay() -> None:
         session.run(result, {x: np.full((ROWS, COLUMNS), 200, np.float32)})
 
 
+def _with_gradients(values: list[Any], xs: list[Any]) -> list[Any]:
+    """The values, and gradients of something that depends on each of them differently."""
+    total = tf.add_n([tf.reduce_sum(value * value * (0.5 + k)) for k, value in enumerate(values)])
+    return [*values, *tf.gradients(total, xs)]
+
+
+def _check_gradients(values: list[Any], xs: list[Any], op: str, feeds: Any = None) -> None:
+    """Check that neither a loop nor an array nor a list remains, and that no bit differs."""
+    fetches = _with_gradients(values, xs)
+    _check(fetches, op, feeds)
+    _, ops = _run(fetches, feeds)
+    assert not any(name.startswith("TensorList") for name in ops)
+
+
+def test_the_gradient_of_a_map_is_computed_at_once() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias = tf.identity(tf.Variable(_numbers(COLUMNS)))
+    mapped = tf.map_fn(lambda row: tf.tanh(row * 2.0 + bias) * row, x)
+    _check_gradients([mapped], [x], "_FusedElementwise")
+    _, ops = _run(_with_gradients([mapped], [x]))
+    assert "_ScanRows" not in ops
+
+
+def test_the_gradient_of_what_all_rows_read_is_a_sum_over_rows() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias = tf.identity(tf.Variable(_numbers(COLUMNS)))
+    mapped = tf.map_fn(lambda row: tf.exp(row - bias) * bias, x)
+    _check_gradients([mapped], [x, bias], "_ScanRows")
+
+
+def test_the_gradient_of_a_map_of_several_tensors() -> None:
+    x, y = tf.constant(_numbers(ROWS, 2, 3)), tf.constant(_numbers(ROWS + 1, 2, 3)[:ROWS])
+    pairs = tf.map_fn(lambda pair: (pair[0] * pair[1], -pair[0]), (x, y))
+    _check_gradients(list(pairs), [x, y], "_FusedElementwise")
+    mapped = tf.vectorized_map(lambda row: {"sum": row + row * row, "exp": tf.exp(row)}, x)
+    _check_gradients([mapped["sum"], mapped["exp"]], [x], "_FusedElementwise")
+
+
+@pytest.mark.parametrize("columns", [1, 5, 1500])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("with_initial", [False, True])
+def test_the_gradient_of_a_scan_goes_back(columns: int, reverse: bool, with_initial: bool) -> None:
+    x = tf.placeholder(tf.float32, [None, columns])
+    factor = tf.identity(tf.constant(_numbers(columns)))
+    initial = tf.constant(_numbers(columns + 1)[1:]) if with_initial else None
+    result = tf.scan(lambda total, row: tf.tanh(total * factor + row), x, initial, reverse=reverse)
+    xs = [x, factor] + ([initial] if with_initial else [])
+    _check_gradients([result], xs, "_ScanRows", {x: _numbers(ROWS, columns)})
+
+
+def test_the_gradients_of_several_variables() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    start = (tf.zeros([COLUMNS]), tf.ones([COLUMNS]))
+    pair = tf.scan(lambda pair, row: (pair[1] * row, tf.sin(pair[0]) + row), x, start)
+    _check_gradients(list(pair), [x], "_ScanRows")
+
+
+def test_the_gradient_of_a_fold() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    for fold in (tf.foldl, tf.foldr):
+        folded = fold(lambda total, row: tf.tanh(total) * row - 0.25, x)
+        _check_gradients([folded], [x], "_ScanRows")
+
+
+def test_the_gradient_of_a_loop_without_rows() -> None:
+    x = tf.placeholder(tf.float32, [COLUMNS])
+    last = tf.while_loop(
+        lambda i, _: i < 100, lambda i, y: (i + 1, y * (1.5 - 0.5 * y * x)), [0, x]
+    )[1]
+    _check_gradients([last], [x], "_ScanRows", {x: np.full(COLUMNS, 0.75, np.float32)})
+
+
+def test_gradients_go_through_several_loops() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    mapped = tf.map_fn(lambda row: tf.tanh(row) * row, x)
+    scanned = tf.scan(lambda total, row: tf.tanh(total + row), mapped)
+    _check_gradients([mapped, tf.map_fn(tf.exp, scanned)], [x], "_ScanRows")
+
+
+def test_two_gradients_of_one_loop() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    mapped = tf.map_fn(lambda row: tf.tanh(row) * row, x)
+    first = tf.gradients(tf.reduce_sum(mapped), x)[0]
+    second = tf.gradients(tf.reduce_sum(mapped * mapped), x)[0]
+    _check([mapped, first, second], "_FusedElementwise")
+
+
+def test_a_list_is_made_where_the_loop_that_goes_back_stays() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    # The gradient of a maximum selects, which no elementwise operation on floats does.
+    mapped = tf.map_fn(lambda row: tf.maximum(tf.tanh(row), 0.25 * row), x)
+    fetches = _with_gradients([mapped], [x])
+    values, ops = _run(fetches)
+    assert {"_FusedElementwise", "_Loop", "TensorListFromTensor"} <= ops
+    plain, _ = _run(fetches, None, ("vectorize_maps",))
+    for actual, expected in zip(values, plain, strict=True):
+        assert actual.tobytes() == expected.tobytes()
+
+
 def test_gradients_are_the_same() -> None:
     x = tf.constant(_numbers(ROWS, COLUMNS))
     mapped = tf.map_fn(lambda row: tf.tanh(row) * row, x)
@@ -230,5 +329,13 @@ def test_random_bodies(seed: int) -> None:
     def mapped(rows: tuple[Any, Any]) -> Any:
         return _random_body(source, [*rows, *others]) + 0.0 * rows[0]
 
-    _check(tf.scan(scanned, (x, y), start, reverse=source.random() < 0.5), "_ScanRows")
-    _check([tf.map_fn(mapped, (x, y), tf.float32)], "_FusedElementwise")
+    scan = tf.scan(scanned, (x, y), start, reverse=source.random() < 0.5)
+    _check(scan, "_ScanRows")
+    each = tf.map_fn(mapped, (x, y), tf.float32)
+    _check([each], "_FusedElementwise")
+    # Some gradients are computed by loops.
+    fetches = _with_gradients([*scan, each], [x])
+    values, _ = _run(fetches)
+    plain, _ = _run(fetches, None, ("vectorize_maps",))
+    for actual, expected in zip(values, plain, strict=True):
+        np.testing.assert_array_equal(actual, expected)
