@@ -295,6 +295,18 @@ TEST_F(ScalarLoopsTest, OtherLoopsStayAsTheyAre) {
   EXPECT_FALSE(IsOneOperation(of_another_op.exits, {{y, Tensor::Scalar<float>(1)}}));
 }
 
+TEST_F(ScalarLoopsTest, WhatMayFailStaysALoopAndNamesTheIteration) {
+  const Output divisor = Placeholder("divisor", DataType::kInt32, PartialShape::Scalar());
+  const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+  const Loop loop = Count({divisor, divisor}, 4, [&](const Outputs& v) {
+    return Outputs{Op("Sub", {v[0], one}), Op("FloorDiv", {one, v[0]})};
+  });
+  EXPECT_FALSE(IsOneOperation(loop.exits, {{divisor, Tensor::Scalar<int32_t>(9)}}));
+  ExpectError(Run(loop.exits, {{divisor, Tensor::Scalar<int32_t>(2)}}).status(),
+              absl::StatusCode::kInvalidArgument,
+              {"op FloorDiv", "loop: iteration 2 of frame 'loop'"});
+}
+
 TEST_F(ScalarLoopsTest, ALoopThatNeverEndsEndsAtTheTimeLimit) {
   const Loop loop = While(
       {Constant(0.0f)},
