@@ -249,11 +249,13 @@ class ScanExecution {
     for (int64_t s = 0; s < scan_.num_states; ++s) {
       std::memcpy(State(s, 0), inputs_[static_cast<size_t>(scan_.num_rows + s)] + begin, bytes);
     }
-    const int64_t between = std::max<int64_t>(1, kElementsBetweenChecks / elements);
     for (int64_t i = 0; i < scan_.iterations; ++i) {
       PointTo(i, begin);
       Call(plan_.calls, elements);
-      if (i % between == between - 1) MS_TRY(frame.CheckCancelled());
+      unchecked_ += elements;
+      if (unchecked_ < kElementsBetweenChecks) continue;
+      unchecked_ = 0;
+      MS_TRY(frame.CheckCancelled());
     }
     for (int64_t s = 0; s < scan_.num_states; ++s) {
       std::memcpy(outputs_[static_cast<size_t>(scan_.num_tensors() + s)] + begin,
@@ -285,6 +287,7 @@ class ScanExecution {
   const ScanLayout layout_;
   char* const scratch_;
   float** const places_;
+  int64_t unchecked_ = 0;  // elements since the last question, of several tiles
   std::vector<float*> inputs_;
   std::vector<float*> outputs_;
 };

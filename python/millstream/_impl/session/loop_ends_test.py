@@ -41,6 +41,14 @@ def _row_loop(limit: int) -> tuple[Any, Any]:
     return loop[1], {x: np.ones(4096, np.float32)}
 
 
+def _long_row_loop(limit: int) -> tuple[Any, Any]:
+    # No part of the rows is worth a question alone.
+    steps = min(limit, 500)
+    x = tf.placeholder(tf.float32, [8 if limit < 500 else 30_000_000])
+    loop = tf.while_loop(lambda i, _: i < steps, lambda i, y: (i + 1, y * 0.5 + 1.0), [0, x])
+    return loop[1], {x: np.ones(x.shape.as_list(), np.float32)}
+
+
 def _map(count: int) -> tuple[Any, Any]:
     x = tf.placeholder(tf.float32, [min(count, 64), 600_000])
     value = tf.map_fn(lambda row: tf.atan(tf.exp(tf.sin(row) + tf.cos(row))), x)
@@ -61,6 +69,7 @@ _FORMS: dict[str, tuple[list[str], Callable[[int], Any], str]] = {
     "a plan": (["compile_loops", "vectorize_maps"], _scalar_loop, "_Loop"),
     "a program of scalars": ([], _scalar_loop, "_ScalarLoop"),
     "rows one after the other": ([], _row_loop, "_ScanRows"),
+    "long rows one after the other": ([], _long_row_loop, "_ScanRows"),
     "all rows at once": ([], _map, "_FusedElementwise"),
     "its iterations": ([], _products, "MatMul"),
 }
