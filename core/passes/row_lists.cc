@@ -64,16 +64,13 @@ Status KeptLists::MakeThoseRead() {
     if (ops_.Readers(list).empty()) continue;
     const KeptList& kept = lists_.at(list);
     Output rows = kept.rows;
-    std::vector<int64_t> element;
     if (kept.numbers.has_value()) {
       Tensor numbers =
           kept.dtype == DataType::kInt32 ? NumbersOf<int32_t>(kept) : NumbersOf<int64_t>(kept);
       MS_ASSIGN_OR_RETURN(rows, ops_.NewConstant(std::move(numbers)));
-    } else {
-      const absl::Span<const int64_t> dims = ops_.KnownShape(rows)->dims();
-      element.assign(dims.begin() + 1, dims.end());
     }
-    MS_ASSIGN_OR_RETURN(const Output shape, ops_.NewConstant(Tensor::Vector<int64_t>(element)));
+    MS_ASSIGN_OR_RETURN(const Output shape,
+                        ops_.NewConstant(Tensor::Vector<int64_t>(kept.element)));
     MS_RETURN_IF_ERROR(ops_.Add(kMake, MakingAttrs(kept.dtype), *kept.like, {rows, shape}, {list}));
     any = true;
   }

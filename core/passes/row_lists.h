@@ -15,9 +15,10 @@ namespace millstream {
 
 // A list without a list.
 struct KeptList {
-  int64_t count = 0;  // of elements
+  int64_t count = -1;  // of elements; -1: the step decides
   DataType dtype = DataType::kFloat;
-  Output rows;                         // of floats: a tensor whose rows are the elements
+  std::vector<int64_t> element;        // the shape of an element
+  Output rows;                         // a tensor whose rows are the elements; or:
   std::optional<Progression> numbers;  // of integers: the elements
   const Node* like = nullptr;          // of the loop that filled it
 };

@@ -42,7 +42,7 @@ const PartialShape* StepOps::KnownShape(const Output& value) const {
   auto found = constants_.find(value);
   if (found != constants_.end()) return &found->second.shape;
   const auto made = new_values_.find(value);
-  if (made != new_values_.end()) return &made->second;
+  if (made != new_values_.end()) return made->second.IsFullyKnown() ? &made->second : nullptr;
   const PartialShape& shape = facts_->of(value).shape;
   return shape.IsFullyKnown() ? &shape : nullptr;
 }

@@ -92,7 +92,7 @@ class StepOps {
   Status Replace(int place, absl::Span<const int> replaced, absl::string_view op, AttrMap attrs,
                  const Node& like, std::vector<Output> inputs, std::vector<Output> outputs);
 
-  // A value of a known shape that an operation of `Add` or `Replace` is to produce. It belongs to a
+  // A value of this shape that an operation of `Add` or `Replace` is to produce. It belongs to a
   // new node, not to the program. Returns the errors of Graph::AddNode.
   StatusOr<Output> NewValue(DataType dtype, const PartialShape& shape);
   // Adds an operation of a new node behind all others; see Replace.

@@ -341,6 +341,7 @@ class RowLoop {
     for (size_t k = 0; k < program_.writes.size(); ++k) {
       if (!program_.writes[k].is_list) continue;
       KeptList list;
+      list.element.assign(row_.dims().begin(), row_.dims().end());
       list.rows = outputs[k];
       keep(program_.writes[k].variable, list);
     }

@@ -91,10 +91,17 @@ of args has that shape, or one element, or the last dimensions of that shape, pe
 dimensions of 1. With compile, machine code may be made for the steps.)");
 
 Status ScalarLoopShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const auto num_stacks, context->Attr<int64_t>("num_stacks"));
+  MS_ASSIGN_OR_RETURN(const auto kept, context->Attr<std::vector<int64_t>>("kept"));
+  const int64_t first_stack = context->num_inputs() - num_stacks;
   for (int i = 0; i < context->num_inputs(); ++i) {
-    MS_RETURN_IF_ERROR(context->WithRank(i, 0).status());
+    MS_RETURN_IF_ERROR(context->WithRank(i, i < first_stack ? 0 : 1).status());
   }
-  for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, PartialShape::Scalar());
+  const int64_t first_kept = context->num_outputs() - static_cast<int64_t>(kept.size());
+  for (int i = 0; i < context->num_outputs(); ++i) {
+    context->SetOutput(i,
+                       i < first_kept ? PartialShape::Scalar() : PartialShape::Vector(kUnknownDim));
+  }
   return absl::OkStatus();
 }
 
@@ -109,6 +116,8 @@ MILLSTREAM_OP("_ScalarLoop")
     .Attr("next: list(int)")
     .Attr("conditions: list(int)")
     .Attr("exits: list(int)")
+    .Attr("num_stacks: int >= 0 = 0")
+    .Attr("kept: list(int) = []")
     .Stateful()
     .Shape(ScalarLoopShape)
     .Doc(R"(Runs a loop of elementwise ops on scalars.
@@ -119,7 +128,10 @@ of a Cast is the number of the type of its result. The first of args are variabl
 those of the values that the variables have in the next iteration. The first num_first steps run
 once; the first of conditions tells whether there is an iteration. The other steps run in each
 iteration, and the second of conditions tells whether there is another one. exits has, for each of
-results, the number of the one of args whose last value it is.)");
+the first results, the number of the one of args whose last value it is. The last of args, as many
+as num_stacks, are vectors: each iteration takes an element of each, from the last one on, and their
+numbers stand for these elements. The last results are vectors with an element for each iteration:
+the values whose numbers are in kept.)");
 
 // Where the parts of the inputs of a _ScanRows begin, and how many of its outputs are tensors.
 struct ScanParts {

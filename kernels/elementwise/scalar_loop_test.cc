@@ -20,6 +20,8 @@ struct Program {
   std::vector<int64_t> next = {5, 6};
   std::vector<int64_t> conditions = {4, 7};
   std::vector<int64_t> exits = {0, 1};
+  int64_t num_stacks = 0;
+  std::vector<int64_t> kept;
 };
 
 // The last values, or the error.
@@ -28,6 +30,7 @@ ms::Status RunProgram(const Program& program, int32_t end, int32_t* i, float* nu
   t.Attr("steps", program.steps).Attr("operands", program.operands);
   t.Attr("num_first", program.num_first).Attr("next", program.next);
   t.Attr("conditions", program.conditions).Attr("exits", program.exits);
+  t.Attr("num_stacks", program.num_stacks).Attr("kept", program.kept);
   t.Input<int32_t>({}, {0}).Input<float>({}, {3}).Input<int32_t>({}, {end}).Input<int32_t>({}, {1});
   t.Outputs({MS_INT32, MS_FLOAT32});
   MS_TRY(t.Run());
@@ -45,6 +48,53 @@ TEST(ScalarLoopTest, RunsUntilTheConditionIsFalse) {
   ASSERT_TRUE(IsOk(RunProgram(Program(), 0, &i, &number)));
   EXPECT_EQ(i, 0);
   EXPECT_EQ(number, 3);
+}
+
+// While i < end: takes an element of a stack, keeps the total before it and the element, and adds
+// it to the total.
+ms::Status RunStacks(int32_t end, const std::vector<float>& stack, KernelTester* t) {
+  t->Attr("steps", std::vector<std::string>{"Less", "AddV2", "AddV2", "Less"});
+  t->Attr("operands", std::vector<int64_t>{0, 2, -1, 0, 3, -1, 1, 4, -1, 6, 2, -1});
+  t->Attr("num_first", int64_t{1}).Attr("next", std::vector<int64_t>{6, 7});
+  t->Attr("conditions", std::vector<int64_t>{5, 8}).Attr("exits", std::vector<int64_t>{1});
+  t->Attr("num_stacks", int64_t{1}).Attr("kept", std::vector<int64_t>{1, 4});
+  t->Input<int32_t>({}, {0}).Input<float>({}, {0.5f}).Input<int32_t>({}, {end});
+  t->Input<int32_t>({}, {1}).Input<float>({static_cast<int64_t>(stack.size())}, stack);
+  t->Outputs({MS_FLOAT32, MS_FLOAT32, MS_FLOAT32});
+  return t->Run();
+}
+
+TEST(ScalarLoopTest, ElementsAreTakenFromTheEndAndKept) {
+  KernelTester t("_ScalarLoop");
+  ASSERT_TRUE(IsOk(RunStacks(3, {9, 1, 2, 4}, &t)));
+  EXPECT_EQ(t.Output<float>(0), (std::vector<float>{7.5f}));
+  EXPECT_EQ(t.Output<float>(1), (std::vector<float>{0.5f, 4.5f, 6.5f}));
+  EXPECT_EQ(t.Output<float>(2), (std::vector<float>{4, 2, 1}));
+}
+
+TEST(ScalarLoopTest, WithoutIterationsNothingIsKept) {
+  KernelTester t("_ScalarLoop");
+  ASSERT_TRUE(IsOk(RunStacks(0, {}, &t)));
+  EXPECT_EQ(t.Output<float>(0), (std::vector<float>{0.5f}));
+  EXPECT_TRUE(t.Output<float>(1).empty());
+}
+
+TEST(ScalarLoopTest, ManyElementsAreKept) {
+  const int32_t count = 100000;
+  KernelTester t("_ScalarLoop");
+  ASSERT_TRUE(IsOk(RunStacks(count, std::vector<float>(count, 1), &t)));
+  const std::vector<float> totals = t.Output<float>(1);
+  ASSERT_EQ(totals.size(), static_cast<size_t>(count));
+  for (int32_t i = 0; i < count; ++i) {
+    ASSERT_EQ(totals[static_cast<size_t>(i)], static_cast<float>(i) + 0.5f);
+  }
+}
+
+TEST(ScalarLoopTest, AnEmptyStackIsAnError) {
+  KernelTester t("_ScalarLoop");
+  const ms::Status status = RunStacks(3, {1, 2}, &t);
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(status.message()).find("iteration 2"), std::string::npos);
 }
 
 TEST(ScalarLoopTest, WhatIsNoProgramIsRefused) {
@@ -71,6 +121,14 @@ TEST(ScalarLoopTest, WhatIsNoProgramIsRefused) {
       {"'conditions'", [](Program* p) { p->conditions.push_back(4); }},
       {"'exits'", [](Program* p) { p->exits[1] = 0; }},
       {"'exits'", [](Program* p) { p->exits = {0}; }},
+      {"'num_stacks'", [](Program* p) { p->num_stacks = -1; }},
+      {"'num_stacks'", [](Program* p) { p->num_stacks = 3; }},
+      {"'kept'",
+       [](Program* p) {
+         p->kept = {5, 6, 6};
+       }},
+      {"'kept'", [](Program* p) { p->exits = {0}, p->kept = {99}; }},
+      {"'kept'", [](Program* p) { p->exits = {0}, p->kept = {5}; }},
   };
   for (size_t c = 0; c < cases.size(); ++c) {
     Program program;

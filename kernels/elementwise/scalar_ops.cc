@@ -51,6 +51,21 @@ void CallLoop(const ScalarStep* step, Scalar* values) {
   return Continue(step, values);
 }
 
+template <size_t kBytes>
+void TakeElement(const ScalarStep* step, Scalar* values) {
+  const char* const element = Read<const char*>(values[step->x]) - kBytes;
+  std::memcpy(values[step->result].bytes, element, kBytes);
+  Write(element, &values[step->x]);
+  return Continue(step, values);
+}
+template <size_t kBytes>
+void PutElement(const ScalarStep* step, Scalar* values) {
+  char* const element = Read<char*>(values[step->result]);
+  std::memcpy(element, values[step->x].bytes, kBytes);
+  Write(element + kBytes, &values[step->result]);
+  return Continue(step, values);
+}
+
 // ---- As the kernels compute them ----
 
 struct Sum {
@@ -267,6 +282,22 @@ void EndOfSteps(const ScalarStep*, Scalar*) {}
 void MoveScalar(const ScalarStep* step, Scalar* values) {
   values[step->result] = values[step->x];
   return Continue(step, values);
+}
+
+ScalarFunction TakeElementOf(MS_DType dtype) {
+  switch (ms::ElementSize(dtype)) {
+    case 1: return &TakeElement<1>;
+    case 4: return &TakeElement<4>;
+    default: return &TakeElement<8>;
+  }
+}
+
+ScalarFunction PutElementOf(MS_DType dtype) {
+  switch (ms::ElementSize(dtype)) {
+    case 1: return &PutElement<1>;
+    case 4: return &PutElement<4>;
+    default: return &PutElement<8>;
+  }
 }
 
 bool IsScalarType(MS_DType dtype) { return IndexOf(dtype) >= 0; }

@@ -34,6 +34,11 @@ struct ScalarStep {
 void EndOfSteps(const ScalarStep* step, Scalar* values);
 // Copies x.
 void MoveScalar(const ScalarStep* step, Scalar* values);
+// In rows of elements of a type, packed, where a place holds an address: takes the element before
+// the address in place x, to place result, and makes it the address.
+ScalarFunction TakeElementOf(MS_DType dtype);
+// Puts x at the address in place result, and makes that the address behind it.
+ScalarFunction PutElementOf(MS_DType dtype);
 
 // An op on operands of one type; of Select, those to choose from.
 struct ScalarOp {
