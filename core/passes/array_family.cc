@@ -162,7 +162,7 @@ bool MayRemoveOp(const StepOps& ops, int i) {
 }
 
 void RemoveUnreadArrays(int made, StepOps* ops) {
-  while (!ops->IsGone(made)) {
+  while (made >= 0 && !ops->IsGone(made)) {
     const std::optional<ArrayFamily> family = FindArrayFamily(*ops, made, -1);
     if (!family.has_value()) return;
     const std::vector<int> removable = RemovableOf(*ops, *family);

@@ -38,7 +38,7 @@ int FindArray(const StepOps& ops, Output handle, std::string* gradient);
 // True if nobody would miss operation i, whose outputs something else replaces.
 bool MayRemoveOp(const StepOps& ops, int i);
 
-// Removes what concerns arrays of the family of operation `made` that nothing reads.
+// Removes what concerns arrays of the family of operation `made` that nothing reads. -1: no array.
 void RemoveUnreadArrays(int made, StepOps* ops);
 
 // True if all operations that read the flow read it as a flow: it is not needed where nothing else

@@ -301,8 +301,8 @@ class RowLoop {
     KeepLists(loop, outputs);
     // Sums of flows go before the writes that they wait for.
     for (const Output& input : loop.inputs) RemoveUnread(input);
-    for (const ReadArray& array : arrays_.reads()) RemoveArray(array.made);
-    for (const WrittenArray& array : arrays_.writes()) RemoveArray(array.made);
+    for (const ReadArray& array : arrays_.reads()) RemoveUnreadArrays(array.made, &ops_);
+    for (const WrittenArray& array : arrays_.writes()) RemoveUnreadArrays(array.made, &ops_);
     return absl::OkStatus();
   }
 
@@ -464,10 +464,6 @@ class RowLoop {
   void RemoveUnread(const Output& value) {
     const int producer = ops_.Producer(value);
     if (producer >= 0) ops_.RemoveUnread(producer);
-  }
-
-  void RemoveArray(int made) {
-    if (made >= 0) RemoveUnreadArrays(made, &ops_);
   }
 
   StepOps& ops_;
