@@ -17,8 +17,6 @@ namespace {
 constexpr size_t kLargestWithMember = 32 * 1024;
 // In heartbeats: how long a task that does not answer is not taken for lost.
 constexpr int kPatience = 4;
-// Exchanges that are kept although nobody may ask any more.
-constexpr size_t kKept = 64;
 
 std::string LeaderOf(const std::vector<ClusterTask>& tasks) {
   for (const char* job : {"/job:chief/", "/job:master/", "/job:worker/"}) {
@@ -35,6 +33,7 @@ ClusterCollectives::ClusterCollectives(std::string task, std::shared_ptr<Peers> 
     : task_(std::move(task)),
       peers_(std::move(peers)),
       leader_(LeaderOf(peers_->tasks())),
+      exchanges_(std::make_shared<ExchangeTable>(task_, peers_)),
       // Meetings of a leader that was started again have other numbers.
       meetings_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))) {}
 
@@ -120,7 +119,7 @@ void ClusterCollectives::Conclude(uint64_t number, const Status& status,
   }
   if (is_exchange && is_waiting) {
     const void* const ticket = waiting.member.ticket;
-    const std::shared_ptr<CollectiveExchange> exchange = Exchange(outcome.number);
+    const std::shared_ptr<CollectiveExchange> exchange = exchanges_->Get(outcome.number);
     exchange->Add(waiting.spec, outcome, std::move(waiting.member));
     // Cancel may have come before Add.
     if (!TakeNumber(ticket, number)) exchange->Cancel(ticket);
@@ -128,7 +127,7 @@ void ClusterCollectives::Conclude(uint64_t number, const Status& status,
   }
   if (is_waiting) return waiting.member.done(status, outcome.result);
   if (!is_exchange) return;
-  Exchange(outcome.number)
+  exchanges_->Get(outcome.number)
       ->Fail(absl::AbortedError(absl::StrCat("a member in ", task_,
                                              " has left the collective operation: its step has "
                                              "ended")));
@@ -147,7 +146,6 @@ void ClusterCollectives::Cancel(const void* ticket) {
   Waiting waiting;
   uint64_t number = 0;
   bool is_waiting = false;
-  std::vector<std::shared_ptr<CollectiveExchange>> exchanges;
   {
     absl::MutexLock lock(&mutex_);
     auto present = waiting_.end();
@@ -160,14 +158,9 @@ void ClusterCollectives::Cancel(const void* ticket) {
     if (is_waiting) {
       waiting = std::move(present->second);
       waiting_.erase(present);
-    } else {
-      for (const auto& [meeting, exchange] : exchanges_) exchanges.push_back(exchange);
     }
   }
-  for (const std::shared_ptr<CollectiveExchange>& exchange : exchanges) {
-    if (exchange->Cancel(ticket)) return;
-  }
-  if (!is_waiting) return;
+  if (!is_waiting) return exchanges_->Cancel(ticket);
   Leave(number);
   waiting.member.done(errors::Cancelled("the wait in ", NameOf(waiting.spec), " was cancelled"),
                       Tensor());
@@ -203,6 +196,7 @@ std::string ClusterCollectives::Missing(const CollectiveSpec& spec, absl::string
 }
 
 void ClusterCollectives::Beat() {
+  exchanges_->Beat();
   if (Leads()) return AskMembers();
   AskLeader();
 }
@@ -289,38 +283,7 @@ void ClusterCollectives::TakeMissing(uint64_t number, const Status& status,
   if (found != waiting_.end()) found->second.missing = message.text();
 }
 
-// ---- Exchanges ----
-
-std::shared_ptr<CollectiveExchange> ClusterCollectives::Exchange(uint64_t meeting) {
-  absl::MutexLock lock(&mutex_);
-  std::shared_ptr<CollectiveExchange>& exchange = exchanges_[meeting];
-  if (exchange == nullptr) {
-    exchange = std::make_shared<CollectiveExchange>(
-        meeting, task_, peers_,
-        [self = Self(), meeting](bool has_failed) { self->EndExchange(meeting, has_failed); });
-  }
-  const std::shared_ptr<CollectiveExchange> result = exchange;
-  // Some task of an old one was lost before it asked.
-  const auto oldest = exchanges_.begin();
-  if (exchanges_.size() > kKept && oldest->second->HasResult()) exchanges_.erase(oldest);
-  return result;
-}
-
-void ClusterCollectives::EndExchange(uint64_t meeting, bool has_failed) {
-  std::shared_ptr<CollectiveExchange> ended;  // destroyed without the lock
-  absl::MutexLock lock(&mutex_);
-  uint64_t gone = meeting;
-  if (has_failed) {
-    failed_.push_back(meeting);
-    if (failed_.size() <= kKept) return;
-    gone = failed_.front();
-    failed_.pop_front();
-  }
-  const auto found = exchanges_.find(gone);
-  if (found == exchanges_.end()) return;
-  ended = std::move(found->second);
-  exchanges_.erase(found);
-}
+// ---- The end ----
 
 void ClusterCollectives::Drop() {
   meetings_.EndAll(errors::Cancelled("the container of the collective operations was cleared"));
@@ -328,20 +291,18 @@ void ClusterCollectives::Drop() {
 
 void ClusterCollectives::Stop() {
   std::map<uint64_t, Waiting> waiting;
-  std::map<uint64_t, std::shared_ptr<CollectiveExchange>> exchanges;
   std::vector<Reply> watchers;
   {
     absl::MutexLock lock(&mutex_);
     has_stopped_ = true;
     waiting.swap(waiting_);
     numbers_.clear();
-    exchanges.swap(exchanges_);
     watchers.swap(watchers_);
   }
   const Status stopped = absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped"));
   meetings_.EndAll(stopped);
   for (const auto& [number, one] : waiting) one.member.done(stopped, Tensor());
-  for (const auto& [meeting, exchange] : exchanges) exchange->Fail(stopped);
+  exchanges_->Stop(stopped);
   for (const Reply& watcher : watchers) watcher.Give(stopped);
 }
 
@@ -349,6 +310,7 @@ void ClusterCollectives::Stop() {
 
 bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request,
                                 const Reply& reply) {
+  if (exchanges_->Handle(method, request, reply)) return true;
   using Handler = void (ClusterCollectives::*)(PayloadReader*, const Reply&);
   struct Method {
     const char* name;
@@ -356,7 +318,6 @@ bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request
   };
   static constexpr Method kMethods[] = {
       {"JoinCollective", &ClusterCollectives::OnJoin},
-      {"CollectivePiece", &ClusterCollectives::OnPiece},
       {"LeaveCollective", &ClusterCollectives::OnLeave},
       {"WatchCollectives", &ClusterCollectives::OnWatch},
       {"MissingMembers", &ClusterCollectives::OnMissing},
@@ -417,13 +378,6 @@ void ClusterCollectives::OnMissing(PayloadReader* request, const Reply& reply) {
   proto::MissingMembersResponse response;
   response.set_text(meetings_.Missing(*spec, message.member()));
   reply.Give(EncodeMessage(response));
-}
-
-void ClusterCollectives::OnPiece(PayloadReader* request, const Reply& reply) {
-  proto::CollectivePieceRequest message;
-  const Status status = DecodeMessage(request, &message);
-  if (!status.ok()) return reply.Give(status);
-  Exchange(message.meeting())->Ask(message.of_result(), message.asker(), reply);
 }
 
 // A task that was lost before is lost to who comes now as well.

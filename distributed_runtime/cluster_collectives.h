@@ -2,8 +2,8 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_COLLECTIVES_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_CLUSTER_COLLECTIVES_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,7 +18,7 @@
 #include "core/resources/collective_meetings.h"
 #include "core/resources/collectives.h"
 #include "core/resources/resource.h"
-#include "distributed_runtime/collective_exchange.h"
+#include "distributed_runtime/exchange_table.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
 #include "framework/status.h"
@@ -46,11 +46,13 @@ class ClusterCollectives final : public Collectives {
   // Answers a request of another task. False if this is none of these requests.
   bool Handle(absl::string_view method, PayloadReader* request, const Reply& reply);
   // Called with each heartbeat, does not block. The leader asks the tasks of members whether they
-  // are there; other tasks ask the leader for whom their members wait. Who does not answer several
-  // times is lost.
+  // are there; other tasks ask the leader for whom their members wait; tasks that exchange tensors
+  // ask each other. Who does not answer several times is lost.
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
   // The task stops: all who wait get UNAVAILABLE.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The exchanges of this task, also those that others may still ask about.
+  size_t num_exchanges() const { return exchanges_->size(); }
 
  protected:
   ~ClusterCollectives() override { Stop(); }
@@ -74,8 +76,6 @@ class ClusterCollectives final : public Collectives {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Forgets the ticket of an execution that waits no more. False: Cancel has taken it.
   bool TakeNumber(const void* ticket, uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::shared_ptr<CollectiveExchange> Exchange(uint64_t meeting) ABSL_LOCKS_EXCLUDED(mutex_);
-  void EndExchange(uint64_t meeting, bool has_failed) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskMembers() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskLeader() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends what waits for the leader.
@@ -92,11 +92,11 @@ class ClusterCollectives final : public Collectives {
   // Of all tasks.
   void OnPing(PayloadReader*, const Reply& reply) { reply.Give(absl::OkStatus()); }
   void OnWatch(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
-  void OnPiece(PayloadReader* request, const Reply& reply);
 
   const std::string task_;
   const std::shared_ptr<Peers> peers_;
   const std::string leader_;
+  const std::shared_ptr<ExchangeTable> exchanges_;
   CollectiveMeetings meetings_;  // of the leader
 
   absl::Mutex mutex_;
@@ -104,9 +104,6 @@ class ClusterCollectives final : public Collectives {
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);                 // by number
   absl::flat_hash_map<const void*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);  // by ticket
-  // By meeting, in their order. Those that have failed are kept for a while, to answer others.
-  std::map<uint64_t, std::shared_ptr<CollectiveExchange>> exchanges_ ABSL_GUARDED_BY(mutex_);
-  std::deque<uint64_t> failed_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);
   // Heartbeats since a task has answered; of the leader's own one, or of others.
   std::map<std::string, int> silence_ ABSL_GUARDED_BY(mutex_);

@@ -320,6 +320,35 @@ TEST_F(ClusterCollectivesTest, ATaskThatDoesNotAnswerIsLost) {
   }
 }
 
+// The task has come, and then it does not answer.
+TEST_F(ClusterCollectivesTest, ATaskThatStopsInTheMidstOfAnExchangeIsLost) {
+  for (const int silent : {1, 0}) {
+    const int waiting = 1 - silent;
+    const Output there = Reduce(waiting, 0, Numbers(waiting, 0, 20001, 1), 2);
+    const Output stops = Reduce(silent, 0, Numbers(silent, 0, 20001, 1), 2);
+    transports_[waiting]->ForgetCounts();
+    transports_[waiting]->LoseFrom("CollectivePiece");
+    std::thread member([&] { RunOn(silent, stops).IgnoreError(); });
+    std::thread heart([&] {
+      EXPECT_TRUE(Eventually([&] { return transports_[waiting]->Count("CollectivePiece") > 0; }));
+      for (int i = 0; i < 5; ++i) servers_[waiting]->worker()->Beat();
+    });
+    const Status status = RunOn(waiting, there).status();
+    member.join();
+    heart.join();
+    transports_[waiting]->Set(Fault::kNone);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("/job:worker/replica:0/task:", silent)));
+    for (const auto& server : servers_) {
+      EXPECT_TRUE(Eventually([&] {
+        server->worker()->Beat();
+        return server->worker()->collectives()->num_exchanges() == 0;
+      }));
+    }
+  }
+}
+
 TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
   // The third member never comes, so the two of task 1 wait.
   session = Open(0, TwoDevices());
@@ -334,8 +363,8 @@ TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
 
 TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
   const ResourceRef<ClusterCollectives>& collectives = servers_[0]->worker()->collectives();
-  for (const char* method :
-       {"JoinCollective", "LeaveCollective", "CollectivePiece", "MissingMembers"}) {
+  for (const char* method : {"JoinCollective", "LeaveCollective", "CollectivePiece",
+                             "LeaveExchange", "PingExchanges", "MissingMembers"}) {
     Payload garbage;
     garbage.Append(std::string("\xff\xff\x00\x00 none", 9));
     PayloadReader reader(std::move(garbage));

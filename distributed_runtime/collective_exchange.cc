@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/thread_cache.h"
@@ -14,6 +15,10 @@ namespace millstream {
 namespace {
 
 using Kind = CollectiveSpec::Kind;
+
+// In heartbeats: how long a task that does not answer is not taken for lost, and how long an error
+// is kept for those who have not asked.
+constexpr int kPatience = 4;
 
 void GivePiece(const Reply& reply, const StatusOr<Tensor>& piece) {
   proto::CollectivePieceResponse response;
@@ -59,53 +64,55 @@ void CollectiveExchange::Add(const CollectiveSpec& spec, const MeetingOutcome& o
   ThreadCache::Global()->Run([self = shared_from_this()] { self->Begin(); });
 }
 
-bool CollectiveExchange::HasResult() const {
-  absl::MutexLock lock(&mutex_);
-  return has_result_;
-}
-
 int CollectiveExchange::TaskIndex(absl::string_view task) const {
-  return static_cast<int>(std::distance(tasks_.begin(), absl::c_find(tasks_, task)));
+  const auto found = absl::c_find_if(tasks_, [task](const Other& one) { return one.name == task; });
+  return static_cast<int>(std::distance(tasks_.begin(), found));
 }
 
 void CollectiveExchange::Plan(const MeetingOutcome& outcome) {
   for (const std::string& member : outcome.members) {
     const absl::string_view task = TaskOfMember(member);
-    if (tasks_.empty() || tasks_.back() != task) {
-      tasks_.emplace_back(task);
-      members_of_.push_back(0);
+    if (tasks_.empty() || tasks_.back().name != task) {
+      tasks_.emplace_back().name = std::string(task);
     }
-    ++members_of_.back();
+    ++tasks_.back().num_members;
   }
   own_ = TaskIndex(task_);
   source_ = TaskIndex(TaskOfMember(outcome.members[outcome.source]));
-  num_members_ = members_of_[own_];
-  const int others = static_cast<int>(tasks_.size()) - 1;
-  switch (spec_.kind) {
-    case Kind::kReduce:
-      missing_pieces_ = missing_results_ = others;
-      unasked_ = 2 * others;
-      break;
-    case Kind::kGather: missing_results_ = unasked_ = others; break;
-    case Kind::kBroadcast:
-      missing_results_ = own_ == source_ ? 0 : 1;
-      unasked_ = NumChildren();
-      break;
+  num_members_ = tasks_[own_].num_members;
+  const int count = static_cast<int>(tasks_.size());
+  missing_results_ = static_cast<int>(Givers().size());
+  missing_pieces_ = spec_.kind == Kind::kReduce ? missing_results_ : 0;
+  for (int task = 0; task < count; ++task) {
+    if (task == own_) continue;
+    switch (spec_.kind) {
+      case Kind::kReduce: tasks_[task].unasked = 2; break;
+      case Kind::kGather: tasks_[task].unasked = 1; break;
+      case Kind::kBroadcast:
+        tasks_[task].unasked = task != source_ && ParentOf(task) == own_ ? 1 : 0;
+        break;
+    }
   }
   pieces_.resize(tasks_.size());
 }
 
 // The number of a task in the tree: that of the source is 0.
-int CollectiveExchange::Parent() const {
+int CollectiveExchange::ParentOf(int task) const {
   const int count = static_cast<int>(tasks_.size());
-  const int place = (own_ - source_ + count) % count;
+  const int place = (task - source_ + count) % count;
   return ((place - 1) / 2 + source_) % count;
 }
 
-int CollectiveExchange::NumChildren() const {
+std::vector<int> CollectiveExchange::Givers() const {
+  std::vector<int> givers;
+  if (spec_.kind == Kind::kBroadcast) {
+    if (own_ != source_) givers.push_back(ParentOf(own_));
+    return givers;
+  }
+  // The next task first, so that not all ask the same one at the same time.
   const int count = static_cast<int>(tasks_.size());
-  const int place = (own_ - source_ + count) % count;
-  return std::clamp(count - (2 * place + 1), 0, 2);
+  for (int i = 1; i < count; ++i) givers.push_back((own_ + i) % count);
+  return givers;
 }
 
 bool CollectiveExchange::Cancel(const void* ticket) {
@@ -124,19 +131,104 @@ void CollectiveExchange::Fail(const Status& error) {
   std::vector<CollectiveMember> members;
   std::vector<Question> questions;
   std::vector<std::shared_ptr<Channel::Call>> calls;
+  std::vector<std::string> givers;
+  std::vector<Tensor> tensors;  // freed without the lock
+  int own = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (!failed_.ok() || has_result_) return;
     failed_ = error;
+    beats_ = 0;
     members.swap(members_);
     questions.swap(questions_);
     calls.swap(calls_);
-    has_ended_ = true;
+    tensors.swap(pieces_);
+    tensors.push_back(std::move(given_));
+    tensors.push_back(std::move(result_));
+    own = own_;
+    if (!tasks_.empty()) {
+      for (const int giver : Givers()) givers.push_back(tasks_[giver].name);
+    }
   }
   for (const std::shared_ptr<Channel::Call>& call : calls) call->Cancel();
   for (const CollectiveMember& member : members) member.done(error, Tensor());
   for (const Question& question : questions) question.reply.Give(error);
-  on_end_(true);
+  for (const std::string& giver : givers) TellLeaving(giver, own);
+}
+
+void CollectiveExchange::TellLeaving(const std::string& task, int own) {
+  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(task);
+  if (!channel.ok()) return;
+  proto::LeaveExchangeRequest request;
+  request.set_meeting(meeting_);
+  request.set_asker(own);
+  // Should it be lost, the task finds out with its heartbeats.
+  StartRequest(channel->get(), "LeaveExchange", EncodeMessage(request),
+               absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+}
+
+// ---- Whether the others are there ----
+
+CollectiveExchange::Watch CollectiveExchange::Beat() {
+  Watch watch;
+  Status lost;
+  bool ends = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool is_begun = failed_.ok() && !tasks_.empty();
+    if (!is_begun && ++beats_ > kPatience) {
+      watch.is_over = !failed_.ok();
+      lost = absl::AbortedError(absl::StrCat(
+          "the task ", task_, " does not know the collective operation that it is asked about"));
+    }
+    for (Other& other : tasks_) {
+      if (!is_begun || other.awaited + other.unasked == 0) continue;
+      ++other.silent;
+      if (++other.absent > kPatience) other.unasked = 0;
+      if (other.silent <= kPatience) {
+        watch.tasks.push_back(other.name);
+      } else if (other.awaited > 0) {
+        lost = absl::UnavailableError(
+            absl::StrCat("the task ", other.name, ", which exchanges tensors of ", NameOf(spec_),
+                         " with ", task_, ", was lost: it does not answer"));
+      }
+    }
+    ends = TakeEnd();
+  }
+  if (!lost.ok()) Fail(lost);
+  if (ends) on_end_();
+  return watch;
+}
+
+void CollectiveExchange::Hear(absl::string_view task, bool takes_part) {
+  absl::MutexLock lock(&mutex_);
+  for (Other& other : tasks_) {
+    if (other.name != task) continue;
+    other.silent = 0;
+    if (takes_part) other.absent = 0;
+  }
+}
+
+void CollectiveExchange::Leave(int asker) {
+  bool ends = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (asker < 0 || asker >= static_cast<int>(tasks_.size())) return;
+    tasks_[asker].unasked = 0;
+    ends = TakeEnd();
+  }
+  if (ends) on_end_();
+}
+
+bool CollectiveExchange::IsUnderWay() const {
+  absl::MutexLock lock(&mutex_);
+  return failed_.ok() && !tasks_.empty();
+}
+
+bool CollectiveExchange::TakeEnd() {
+  if (!has_result_ || has_ended_) return false;
+  has_ended_ = absl::c_none_of(tasks_, [](const Other& other) { return other.unasked > 0; });
+  return has_ended_;
 }
 
 // ---- What this task gives ----
@@ -182,6 +274,7 @@ Status CollectiveExchange::MergeOwn() {
     MS_ASSIGN_OR_RETURN(result, Tensor::Create(spec.dtype, shape));
   }
   absl::MutexLock lock(&mutex_);
+  if (!failed_.ok()) return failed_;
   given_ = given;
   result_ = result;
   SetRanges();
@@ -201,7 +294,7 @@ void CollectiveExchange::SetRanges() {
   for (int64_t task = 0; task < count; ++task) {
     int64_t end = elements * (task + 1) / count;
     if (spec_.kind == Kind::kGather) {
-      end = begin + elements / spec_.group_size * members_of_[task];
+      end = begin + elements / spec_.group_size * tasks_[task].num_members;
     }
     ranges_.push_back({begin, end});
     begin = end;
@@ -214,17 +307,11 @@ void CollectiveExchange::AskOthers() {
   std::vector<std::pair<int, bool>> wanted;
   {
     absl::MutexLock lock(&mutex_);
-    if (spec_.kind == Kind::kBroadcast) {
-      if (own_ != source_) wanted.emplace_back(Parent(), true);
-    } else {
-      // The next task first, so that not all ask the same one at the same time.
-      const int count = static_cast<int>(tasks_.size());
-      for (int i = 1; i < count; ++i) {
-        const int task = (own_ + i) % count;
-        if (spec_.kind == Kind::kReduce) wanted.emplace_back(task, false);
-      }
-      for (int i = 1; i < count; ++i) wanted.emplace_back((own_ + i) % count, true);
+    const std::vector<int> givers = Givers();
+    if (spec_.kind == Kind::kReduce) {
+      for (const int giver : givers) wanted.emplace_back(giver, false);
     }
+    for (const int giver : givers) wanted.emplace_back(giver, true);
   }
   for (const auto& [task, of_result] : wanted) AskOne(task, of_result);
 }
@@ -235,7 +322,8 @@ void CollectiveExchange::AskOne(int task, bool of_result) {
   {
     absl::MutexLock lock(&mutex_);
     if (!failed_.ok()) return;
-    name = tasks_[task];
+    name = tasks_[task].name;
+    ++tasks_[task].awaited;
     request.set_asker(own_);
   }
   request.set_meeting(meeting_);
@@ -251,8 +339,11 @@ void CollectiveExchange::AskOne(int task, bool of_result) {
   };
   std::shared_ptr<Channel::Call> call = StartRequest(
       channel->get(), "CollectivePiece", EncodeMessage(request), absl::InfiniteFuture(), take);
-  absl::MutexLock lock(&mutex_);
-  if (failed_.ok()) calls_.push_back(std::move(call));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (failed_.ok()) return calls_.push_back(std::move(call));
+  }
+  call->Cancel();
 }
 
 void CollectiveExchange::Take(int task, bool of_result, const Status& status,
@@ -260,7 +351,8 @@ void CollectiveExchange::Take(int task, bool of_result, const Status& status,
   std::string name;
   {
     absl::MutexLock lock(&mutex_);
-    name = tasks_[task];
+    name = tasks_[task].name;
+    --tasks_[task].awaited;
   }
   const auto read = [&]() -> Status {
     MS_RETURN_IF_ERROR(status);
@@ -311,6 +403,7 @@ Status CollectiveExchange::MergePieces() {
   CollectiveSpec spec;
   {
     absl::MutexLock lock(&mutex_);
+    if (!failed_.ok()) return failed_;
     const Range& range = ranges_[own_];
     pieces.swap(pieces_);
     pieces[own_] = ElementsOf(given_, range.begin, range.end);
@@ -359,7 +452,7 @@ Reply CollectiveExchange::Counted(const Question& question) const {
   if (question.asker < 0 || question.asker >= static_cast<int>(tasks_.size())) {
     return question.reply;
   }
-  return question.reply.Counted(peers_->TrafficWith(tasks_[question.asker]));
+  return question.reply.Counted(peers_->TrafficWith(tasks_[question.asker].name));
 }
 
 void CollectiveExchange::Advance() {
@@ -376,8 +469,11 @@ void CollectiveExchange::Advance() {
         continue;
       }
       answers.emplace_back(Counted(*at), PieceFor(*at));
+      if (at->asker >= 0 && at->asker < static_cast<int>(tasks_.size())) {
+        int& unasked = tasks_[at->asker].unasked;
+        unasked = std::max(unasked - 1, 0);
+      }
       at = questions_.erase(at);
-      --unasked_;
     }
     if (has_own_piece_ && missing_results_ == 0 && !has_result_) {
       has_result_ = true;
@@ -385,11 +481,11 @@ void CollectiveExchange::Advance() {
       calls_.clear();
       result = result_;
     }
-    ends = has_result_ && unasked_ <= 0 && !std::exchange(has_ended_, true);
+    ends = TakeEnd();
   }
   for (const auto& [reply, piece] : answers) GivePiece(reply, piece);
   for (const CollectiveMember& member : members) member.done(absl::OkStatus(), result);
-  if (ends) on_end_(false);
+  if (ends) on_end_();
 }
 
 }  // namespace millstream

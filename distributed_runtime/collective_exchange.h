@@ -31,13 +31,16 @@ namespace millstream {
 // - Broadcast: there is one piece. The tasks are a binary tree, below that of the source; each asks
 //   the task above it.
 //
-// Requests may come before the members of this task know of the meeting. Thread-safe.
+// Requests may come before the members of this task know of the meeting. The exchange is over when
+// the members have the result and each other task has asked for all that it needs, has said that it
+// will not, or is lost. One that has failed is kept for some heartbeats, to tell those who ask.
+// Thread-safe.
 class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchange> {
  public:
-  // How it has ended: with an error, or because nobody will ask any more.
-  using OnEnd = std::function<void(bool has_failed)>;
+  // Nobody will ask any more.
+  using OnEnd = std::function<void()>;
 
-  // `task` is this one. `on_end` is called once, by any thread.
+  // `task` is this one. `on_end` is called at most once, by any thread.
   CollectiveExchange(uint64_t meeting, std::string task, std::shared_ptr<Peers> peers,
                      OnEnd on_end);
 
@@ -50,14 +53,39 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   bool Cancel(const void* ticket) ABSL_LOCKS_EXCLUDED(mutex_);
   // All members, and all who ask, get the error. Does nothing if the members have the result.
   void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the members have got it. Others may still ask.
-  bool HasResult() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Another task, by its number, asks for nothing more: its part has failed.
+  void Leave(int asker) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it has members and has not failed.
+  bool IsUnderWay() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // What a heartbeat finds.
+  struct Watch {
+    // Tasks whose pieces are awaited, or that have still to ask. Hear says that one is there.
+    std::vector<std::string> tasks;
+    bool is_over = false;  // it failed a while ago
+  };
+  // Called with each heartbeat, does not block. Who has not been heard of for several heartbeats is
+  // lost: the exchange fails if it awaits a piece of that task, and expects no question of it any
+  // more. Without members of this task, it fails after as many.
+  Watch Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The task is there. `takes_part`: its own part of the exchange is under way.
+  void Hear(absl::string_view task, bool takes_part) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Question {
     bool of_result;
     int asker;
     Reply reply;
+  };
+  // Another task of the meeting, as this one sees it.
+  struct Other {
+    std::string name;
+    int num_members = 0;
+    int awaited = 0;  // pieces that it was asked for
+    int unasked = 0;  // pieces that it has still to ask for
+    // Heartbeats since it was heard of, and since it said that it takes part.
+    int silent = 0;
+    int absent = 0;
   };
   // Elements of the result.
   struct Range {
@@ -68,9 +96,10 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   // ---- By the thread that has the last member ----
   void Plan(const MeetingOutcome& outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int TaskIndex(absl::string_view task) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The task above in the tree; the children of a task in it.
-  int Parent() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  int NumChildren() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The task above in the tree, of one that is not the source.
+  int ParentOf(int task) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The tasks that have what this one needs.
+  std::vector<int> Givers() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // ---- On threads of their own ----
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -85,6 +114,10 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   // Answers what can be answered, and ends what has ended.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
   bool CanAnswer(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Tells a task that this one will ask it for nothing more.
+  void TellLeaving(const std::string& task, int own);
+  // True once: nobody has to be answered any more.
+  bool TakeEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The reply to it, whose bytes are counted.
   Reply Counted(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Tensor> PieceFor(const Question& question) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -99,8 +132,7 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   CollectiveSpec spec_ ABSL_GUARDED_BY(mutex_);
   std::vector<CollectiveMember> members_ ABSL_GUARDED_BY(mutex_);  // of this task, that wait
   size_t num_members_ ABSL_GUARDED_BY(mutex_) = 0;                 // of this task
-  std::vector<std::string> tasks_ ABSL_GUARDED_BY(mutex_);         // in order
-  std::vector<int> members_of_ ABSL_GUARDED_BY(mutex_);            // by task
+  std::vector<Other> tasks_ ABSL_GUARDED_BY(mutex_);               // in order, this one as well
   int own_ ABSL_GUARDED_BY(mutex_) = 0;                            // number of this task
   int source_ ABSL_GUARDED_BY(mutex_) = 0;                         // of a broadcast: its task
   std::vector<Range> ranges_ ABSL_GUARDED_BY(mutex_);              // the piece of each task
@@ -111,8 +143,8 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   int missing_pieces_ ABSL_GUARDED_BY(mutex_) = 0;      // for the own piece
   int missing_results_ ABSL_GUARDED_BY(mutex_) = 0;     // pieces of the result
   bool has_result_ ABSL_GUARDED_BY(mutex_) = false;
-  int unasked_ ABSL_GUARDED_BY(mutex_) = 0;  // questions that are still to be answered
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  int beats_ ABSL_GUARDED_BY(mutex_) = 0;  // since it began without members, or has failed
   std::vector<Question> questions_ ABSL_GUARDED_BY(mutex_);  // that wait
   std::vector<std::shared_ptr<Channel::Call>> calls_ ABSL_GUARDED_BY(mutex_);
 };

@@ -11,10 +11,19 @@ class FaultyTransport::State {
     fault_ = fault;
     if (fault == Fault::kLost) ++losses_;
   }
+  void LoseFrom(absl::string_view method) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    loses_from_ = std::string(method);
+  }
   // Counts a request. `losses` is for LosesResponse.
   Fault Note(absl::string_view method, int* losses) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     ++counts_[std::string(method)];
+    if (method == loses_from_) {
+      fault_ = Fault::kLost;
+      ++losses_;
+      loses_from_.clear();
+    }
     *losses = losses_;
     return fault_;
   }
@@ -35,7 +44,8 @@ class FaultyTransport::State {
  private:
   mutable absl::Mutex mutex_;
   Fault fault_ ABSL_GUARDED_BY(mutex_) = Fault::kNone;
-  int losses_ ABSL_GUARDED_BY(mutex_) = 0;  // how often messages began to be lost
+  int losses_ ABSL_GUARDED_BY(mutex_) = 0;          // how often messages began to be lost
+  std::string loses_from_ ABSL_GUARDED_BY(mutex_);  // a method; empty: of none
   absl::flat_hash_map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -90,6 +100,8 @@ StatusOr<std::shared_ptr<Channel>> FaultyTransport::Connect(const std::string& a
 }
 
 void FaultyTransport::Set(Fault fault) { state_->Set(fault); }
+
+void FaultyTransport::LoseFrom(absl::string_view method) { state_->LoseFrom(method); }
 
 int FaultyTransport::Count(absl::string_view method) const { return state_->Count(method); }
 

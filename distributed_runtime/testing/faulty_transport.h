@@ -32,6 +32,8 @@ class FaultyTransport final : public Transport {
   StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override;
 
   void Set(Fault fault);
+  // Messages are lost from the next request of a method on, which is the first of them.
+  void LoseFrom(absl::string_view method);
   // The requests of a method since the last call of ForgetCounts.
   int Count(absl::string_view method) const;
   void ForgetCounts();
