@@ -89,7 +89,7 @@ void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t numbe
   if (gives && tensor.bytes() <= kLargestWithMember) {
     status = writer.Add(tensor, request.mutable_tensor());
   } else if (gives) {
-    SetShapeOnly(tensor, request.mutable_tensor());
+    status = writer.AddShape(tensor, request.mutable_tensor());
   }
   const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
   if (status.ok()) status = channel.status();

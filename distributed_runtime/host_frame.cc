@@ -35,9 +35,11 @@ Status Check(const FrameHead& head) {
   return NoFrame();
 }
 
-// Each segment is in the region or in the frame, whose bytes they use up.
+// Each segment is in the region or in the frame, whose bytes they use up. Those in the region do
+// not overlap, or a small region could give a large payload.
 Status CheckSegments(const Frame& frame) {
   uint64_t in_frame = 0;
+  uint64_t in_region = 0;
   for (const FrameSegment& segment : frame.segments) {
     const bool is_inline = segment.offset == FrameSegment::kInline;
     const uint64_t room =
@@ -46,7 +48,11 @@ Status CheckSegments(const Frame& frame) {
     if (segment.size > room || (!is_inline && frame.head.region_size == 0)) {
       return errors::InvalidArgument("a frame's segment ends outside of it");
     }
-    if (is_inline) in_frame += segment.size;
+    uint64_t& sum = is_inline ? in_frame : in_region;
+    sum += segment.size;
+    if (in_region > frame.head.region_size) {
+      return errors::InvalidArgument("a frame's segments are larger than its region");
+    }
   }
   if (in_frame == frame.head.inline_size) return absl::OkStatus();
   return errors::InvalidArgument("a frame has bytes that are in no segment");

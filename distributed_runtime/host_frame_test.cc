@@ -50,6 +50,9 @@ TEST(HostFrameTest, SegmentsAndDescriptorsThatAreNotThereAreRefused) {
   Frame overflow = Request();
   overflow.segments[1] = {~uint64_t{0}, 96};
   EXPECT_EQ(CodeOf(overflow.Encode()), absl::StatusCode::kInvalidArgument);
+  Frame overlap = Request();
+  overlap.segments.push_back({4000, 96});
+  EXPECT_EQ(CodeOf(overlap.Encode()), absl::StatusCode::kInvalidArgument);
   Frame no_region = Request();
   no_region.head.region_size = 0;
   no_region.segments[1] = {0, 96};

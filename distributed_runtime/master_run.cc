@@ -135,7 +135,7 @@ Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& ca
   TensorWriter writer;
   for (size_t i = 0; i < feeds_.size(); ++i) {
     if (!step_->shares[share].needs_feed[i]) {
-      SetShapeOnly(feeds_[i], request.add_feeds());
+      MS_RETURN_IF_ERROR(writer.AddShape(feeds_[i], request.add_feeds()));
       continue;
     }
     MS_RETURN_IF_ERROR(writer.Add(feeds_[i], request.add_feeds()));

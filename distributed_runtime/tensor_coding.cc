@@ -16,6 +16,8 @@ namespace {
 
 // Tensors are expected to begin at such addresses.
 constexpr uintptr_t kAlignment = 64;
+// Elements that are no plain data take memory although nobody reads them.
+constexpr int64_t kMostUnsentCells = 1024;
 
 void SetTypeAndShape(const Tensor& tensor, proto::TensorHeader* header) {
   header->set_dtype(DataTypeToProto(tensor.dtype()));
@@ -36,28 +38,56 @@ Slice SliceOf(std::string bytes) {
   return payload.slices().empty() ? Slice() : payload.slices()[0];
 }
 
-StatusOr<Tensor> ReadTensorMessage(size_t size, PayloadReader* reader) {
-  if (size > reader->left()) return errors::InvalidArgument("a tensor's message ends too early");
+// Before memory is taken for it: the bytes that came are those that the elements need.
+Status CheckSize(DataType dtype, const Shape& shape, size_t element, size_t size) {
+  if (static_cast<uint64_t>(shape.num_elements()) <= size / element &&
+      shape.num_elements() * element == size) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument("a tensor ", DataTypeName(dtype), shape.ToString(), " came with ",
+                                 size, " bytes, of ", element, " for an element");
+}
+
+// The writer lists each string, so that the message is as long as the tensor.
+StatusOr<Tensor> ReadTensorMessage(DataType dtype, const Shape& shape, size_t size,
+                                   PayloadReader* reader) {
   std::string bytes(size, '\0');
   MS_RETURN_IF_ERROR(reader->Read(bytes.data(), bytes.size()));
   proto::TensorProto message;
   if (!message.ParseFromString(bytes)) {
     return errors::InvalidArgument("the message of a tensor cannot be parsed");
   }
+  if (message.string_val_size() != shape.num_elements() || !message.tensor_content().empty()) {
+    return errors::InvalidArgument("a tensor ", DataTypeName(dtype), shape.ToString(),
+                                   " came with ", message.string_val_size(), " elements");
+  }
+  message.set_dtype(DataTypeToProto(dtype));
+  ShapeToProto(shape, message.mutable_tensor_shape());
   return TensorFromProto(message);
 }
 
 StatusOr<Tensor> ReadShortened(const Shape& shape, size_t size, PayloadReader* reader) {
+  MS_RETURN_IF_ERROR(CheckSize(DataType::kFloat, shape, sizeof(uint16_t), size));
   MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DataType::kFloat, shape));
-  const size_t count = tensor.bytes() / sizeof(float);
-  if (size != count * sizeof(uint16_t)) {
-    return errors::InvalidArgument("shortened floats of shape ", shape.ToString(), " came with ",
-                                   size, " bytes");
-  }
   std::string bytes(size, '\0');
   MS_RETURN_IF_ERROR(reader->Read(bytes.data(), size));
-  LengthenFloats(bytes.data(), count, static_cast<float*>(tensor.raw()));
+  LengthenFloats(bytes.data(), shape.num_elements(), static_cast<float*>(tensor.raw()));
   return tensor;
+}
+
+// The elements are zeros, or empty strings.
+StatusOr<Tensor> WithShapeOnly(DataType dtype, const Shape& shape) {
+  if (!IsPlainData(dtype)) {
+    if (shape.num_elements() <= kMostUnsentCells) return Tensor::Create(dtype, shape);
+    return errors::InvalidArgument("a tensor ", DataTypeName(dtype), shape.ToString(),
+                                   " came without its elements, expected at most ",
+                                   kMostUnsentCells, " of them");
+  }
+  // Nobody reads the elements, so that their memory is never written.
+  const std::string zero(DataTypeSize(dtype), '\0');
+  BufferRef buffer = NewRepeatedBuffer(HostAllocator(), dtype, shape.num_elements(), zero);
+  if (!buffer) return errors::ResourceExhausted("no memory for a tensor of a step");
+  return Tensor(dtype, shape, std::move(buffer));
 }
 
 }  // namespace
@@ -68,7 +98,7 @@ Status TensorWriter::Add(const Tensor& tensor, proto::TensorHeader* header) {
   SetTypeAndShape(tensor, header);
   if (!IsPlainData(tensor.dtype())) {
     proto::TensorProto message;
-    MS_RETURN_IF_ERROR(TensorToProto(tensor, &message));
+    MS_RETURN_IF_ERROR(TensorValuesToProto(tensor, &message));
     slices_.push_back(SliceOf(message.SerializeAsString()));
     header->set_is_message(true);
   } else if (tensor.buffer() && !tensor.buffer()->writable()) {
@@ -104,10 +134,14 @@ Payload TensorWriter::Finish(const google::protobuf::MessageLite& message) {
   return payload;
 }
 
-void SetShapeOnly(const Tensor& tensor, proto::TensorHeader* header) {
+Status TensorWriter::AddShape(const Tensor& tensor, proto::TensorHeader* header) {
+  if (!IsPlainData(tensor.dtype()) && tensor.num_elements() > kMostUnsentCells) {
+    return Add(tensor, header);
+  }
   header->Clear();
   SetTypeAndShape(tensor, header);
   header->set_is_shape_only(true);
+  return absl::OkStatus();
 }
 
 Payload EncodeMessage(const google::protobuf::MessageLite& message) {
@@ -137,45 +171,29 @@ Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* messa
 
 StatusOr<Tensor> DecodeTensor(const proto::TensorHeader& header, PayloadReader* reader) {
   if (header.dtype() == 0) return Tensor();
-  if (header.is_message()) {
-    return ReadTensorMessage(static_cast<size_t>(header.bytes()), reader);
-  }
   MS_ASSIGN_OR_RETURN(const DataType dtype, DataTypeFromProto(header.dtype()));
   const Shape shape(std::vector<int64_t>(header.dims().begin(), header.dims().end()));
   MS_RETURN_IF_ERROR(ValidateShape(shape));
-  if (header.is_shape_only() && IsPlainData(dtype)) {
-    // Nobody reads the elements, so that their memory is never written.
-    const std::string zero(DataTypeSize(dtype), '\0');
-    BufferRef buffer = NewRepeatedBuffer(HostAllocator(), dtype, shape.num_elements(), zero);
-    if (!buffer) return errors::ResourceExhausted("no memory for a tensor of a step");
-    return Tensor(dtype, shape, std::move(buffer));
-  }
-  if (header.is_shape_only()) return Tensor::Create(dtype, shape);
-  if (!IsPlainData(dtype)) {
-    return errors::InvalidArgument("a tensor of ", DataTypeName(dtype), " came as plain bytes");
+  if (header.is_shape_only()) return WithShapeOnly(dtype, shape);
+  if (header.is_message() == IsPlainData(dtype)) {
+    return errors::InvalidArgument("a tensor of ", DataTypeName(dtype), " came as ",
+                                   header.is_message() ? "a message" : "plain bytes");
   }
   const size_t size = static_cast<size_t>(header.bytes());
   if (header.bytes() < 0 || size > reader->left()) {
     return errors::InvalidArgument("expected ", header.bytes(), " bytes of a tensor, got ",
                                    reader->left());
   }
+  if (header.is_message()) return ReadTensorMessage(dtype, shape, size, reader);
   if (header.is_shortened() && dtype == DataType::kFloat) return ReadShortened(shape, size, reader);
+  MS_RETURN_IF_ERROR(CheckSize(dtype, shape, DataTypeSize(dtype), size));
   const Slice* const slice = reader->TakeSlice(size);
   if (slice != nullptr && reinterpret_cast<uintptr_t>(slice->data) % kAlignment == 0 &&
       slice->owner->writable()) {
     const size_t offset = slice->data - static_cast<const char*>(slice->owner->data());
-    const Tensor tensor(dtype, shape, slice->owner, offset);
-    if (tensor.bytes() != size) {
-      return errors::InvalidArgument("a tensor of shape ", shape.ToString(), " came with ", size,
-                                     " bytes");
-    }
-    return tensor;
+    return Tensor(dtype, shape, slice->owner, offset);
   }
   MS_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape));
-  if (tensor.bytes() != size) {
-    return errors::InvalidArgument("a tensor of shape ", shape.ToString(), " came with ", size,
-                                   " bytes");
-  }
   if (slice != nullptr) {
     std::memcpy(tensor.raw(), slice->data, size);
   } else if (size > 0) {

@@ -22,15 +22,15 @@ class TensorWriter {
   // The same for a tensor that crosses between tasks: if the session `shortens` such tensors,
   // elements of float32 are sent as 16 bits (shortened_floats.h).
   Status AddSent(const Tensor& tensor, bool shortens, proto::TensorHeader* header);
+  // For a receiver that needs only dtype and shape, who gets no elements. Many strings are sent all
+  // the same, because the receiver takes memory for no more elements than came.
+  Status AddShape(const Tensor& tensor, proto::TensorHeader* header);
   // The message with the tensors.
   Payload Finish(const google::protobuf::MessageLite& message);
 
  private:
   std::vector<Slice> slices_;
 };
-
-// The header of a tensor of which only dtype and shape are sent.
-void SetShapeOnly(const Tensor& tensor, proto::TensorHeader* header);
 
 // A message without tensors.
 Payload EncodeMessage(const google::protobuf::MessageLite& message);
@@ -39,7 +39,8 @@ Payload EncodeMessage(const google::protobuf::MessageLite& message);
 Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* message);
 
 // Reads the next tensor. It shares the memory of the payload if that is possible. A tensor of which
-// only the shape was sent has elements of zeros. INVALID_ARGUMENT for other bytes.
+// only the shape was sent has elements of zeros. INVALID_ARGUMENT for other bytes, also for fewer
+// or more than the shape needs, before memory is taken for it.
 StatusOr<Tensor> DecodeTensor(const proto::TensorHeader& header, PayloadReader* reader);
 
 // Errors as messages.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distributed_runtime/shortened_floats.h"
+#include "framework/proto_conversion.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -42,6 +43,14 @@ std::vector<Tensor> Decode(Payload payload) {
   }
   EXPECT_EQ(reader.left(), 0);
   return tensors;
+}
+
+// Of which only the shape is needed.
+Tensor DecodeShapeOf(const Tensor& tensor) {
+  proto::RunGraphResponse message;
+  TensorWriter writer;
+  EXPECT_EQ(writer.AddShape(tensor, message.add_fetches()), absl::OkStatus());
+  return Decode(writer.Finish(message))[0];
 }
 
 std::vector<Tensor> SomeTensors() {
@@ -84,12 +93,16 @@ TEST(TensorCodingTest, BorrowedMemoryIsCopied) {
 }
 
 TEST(TensorCodingTest, OnlyTheShapeIsSent) {
-  proto::TensorHeader header;
-  SetShapeOnly(Tensor::Vector<float>({1, 2, 3}), &header);
-  PayloadReader nothing{Payload()};
-  const StatusOr<Tensor> tensor = DecodeTensor(header, &nothing);
-  ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_TRUE(TensorsEqual(*tensor, Tensor::Vector<float>({0, 0, 0})));
+  EXPECT_TRUE(TensorsEqual(DecodeShapeOf(Tensor::Vector<float>({1, 2, 3})),
+                           Tensor::Vector<float>({0, 0, 0})));
+  EXPECT_TRUE(TensorsEqual(DecodeShapeOf(Tensor::Vector<std::string>({"one", "two"})),
+                           Tensor::Vector<std::string>({"", ""})));
+}
+
+// Empty ones would take memory as well.
+TEST(TensorCodingTest, ManyStringsAreSentWithTheirShape) {
+  const Tensor many = Tensor::Vector<std::string>(std::vector<std::string>(2000, "one"));
+  EXPECT_TRUE(TensorsEqual(DecodeShapeOf(many), many));
 }
 
 // Only what crosses between tasks is shortened, and of that only float32.
@@ -147,6 +160,61 @@ TEST(TensorCodingTest, WrongBytesAreRefused) {
   PayloadReader of_text(text);
   proto::RunGraphRequest message;
   EXPECT_EQ(DecodeMessage(&of_text, &message).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// No more memory is taken for a tensor than bytes have come: the shapes are larger than any memory.
+TEST(TensorCodingTest, AShapeThatItsBytesDoNotFillIsRefused) {
+  const auto refuse = [](const proto::TensorHeader& header, std::string bytes) {
+    Payload payload;
+    payload.Append(std::move(bytes));
+    PayloadReader reader(payload);
+    EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument)
+        << header.ShortDebugString();
+  };
+  // Four bytes times the last one are 0 in 64 bits.
+  for (const int64_t dim : {int64_t{1} << 50, int64_t{1} << 61, int64_t{1} << 62}) {
+    proto::TensorHeader floats;
+    floats.set_dtype(1);
+    floats.add_dims(dim);
+    for (const int64_t bytes : {0, 64}) {
+      floats.set_bytes(bytes);
+      floats.set_is_shortened(false);
+      refuse(floats, std::string(bytes, 'x'));
+      floats.set_is_shortened(true);
+      refuse(floats, std::string(bytes, 'x'));
+    }
+    proto::TensorProto message;
+    message.set_dtype(proto::DT_STRING);
+    message.add_string_val("");
+    message.mutable_tensor_shape()->add_dim()->set_size(dim);
+    proto::TensorHeader strings;
+    strings.set_dtype(7);
+    strings.add_dims(dim);
+    strings.set_is_message(true);
+    strings.set_bytes(static_cast<int64_t>(message.ByteSizeLong()));
+    refuse(strings, message.SerializeAsString());
+    strings.clear_is_message();
+    strings.set_is_shape_only(true);
+    refuse(strings, "");
+  }
+}
+
+TEST(TensorCodingTest, PlainElementsDoNotComeAsAMessage) {
+  proto::TensorProto message;
+  message.set_dtype(proto::DT_FLOAT);
+  message.add_float_val(1.0f);
+  message.mutable_tensor_shape()->add_dim()->set_size(int64_t{1} << 28);
+  proto::TensorHeader header;
+  header.set_dtype(1);
+  header.set_is_message(true);
+  header.set_bytes(static_cast<int64_t>(message.ByteSizeLong()));
+  Payload payload;
+  payload.Append(message.SerializeAsString());
+  for (const int dtype : {1, 7}) {
+    header.set_dtype(dtype);
+    PayloadReader reader(payload);
+    EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(TensorCodingTest, AnErrorKeepsItsPayloads) {
