@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import urllib.error
 import urllib.request
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream._impl.cluster import server as server_module
 from millstream._impl.cluster.metrics import metrics_text
 from millstream._impl.cluster.status import TaskStatus, Traffic
 
@@ -84,19 +86,54 @@ def test_a_task_answers_requests_of_http() -> None:
     caught.value.close()
 
 
-def test_the_environment_has_servers_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_has_servers_answer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     url = tf.cluster.serve_metrics(tf.train.Server.create_local_server())
     taken = url.rpartition(":")[2]
     with pytest.raises(tf.errors.UnavailableError, match=f"cannot be served at localhost:{taken}"):
         tf.cluster.serve_metrics(tf.train.Server.create_local_server(), int(taken))
     monkeypatch.setenv("MILLSTREAM_METRICS_PORT", taken)
-    with pytest.raises(tf.errors.UnavailableError, match="cannot be served"):
-        tf.train.Server.create_local_server()
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default(), tf.Session(server.target) as sess:
+        assert sess.run(tf.constant(2.0)) == 2.0
+    (warning,) = (record for record in caplog.records if record.levelno == logging.WARNING)
+    assert f"cannot be served at localhost:{taken}" in warning.getMessage()
     monkeypatch.setenv("MILLSTREAM_METRICS_PORT", "many")
     with pytest.raises(ValueError, match="MILLSTREAM_METRICS_PORT: expected a port, got 'many'"):
         tf.train.Server.create_local_server()
-    monkeypatch.setenv("MILLSTREAM_METRICS_PORT", "0")
-    tf.train.Server.create_local_server()
+    caplog.clear()
+    caplog.set_level(logging.INFO, "millstream")
+    for port in ("0", "auto"):
+        monkeypatch.setenv("MILLSTREAM_METRICS_PORT", port)
+        tf.train.Server.create_local_server()
+    urls = [re.search(r"at (http://\S+)/metrics", record.getMessage()) for record in caplog.records]
+    assert len(urls) == 2
+    for url_of in urls:
+        assert url_of is not None
+        assert _get(f"{url_of[1]}/healthz").status == 200
+
+
+@pytest.mark.parametrize(
+    ("job", "index", "port"),
+    [
+        ("ps", 0, 9000),
+        ("ps", 1, 9000),
+        ("worker", 0, 9001),
+        ("worker", 1, 9002),
+        ("worker", 7, 9001),
+    ],
+)
+def test_tasks_of_a_host_have_ports_one_behind_the_other(job: str, index: int, port: int) -> None:
+    cluster = tf.train.ClusterSpec(
+        {"worker": {0: "a:2223", 1: "a:2224", 7: "b:2224"}, "ps": ["a:2222", "b:2222"]}
+    )
+    definition = tf.train.ServerDef(
+        cluster=cluster.as_cluster_def(), job_name=job, task_index=index
+    )
+    assert server_module._metrics_port("9000", definition) == port
+    assert server_module._metrics_port("auto", definition) == 0
+    assert server_module._metrics_port("0", definition) == 0
 
 
 def test_labels_are_escaped_and_peers_have_lines_of_their_own() -> None:

@@ -160,15 +160,21 @@ class Server:
         return Server(cluster, "local", 0, protocol="grpc", config=config, start=start)
 
     def _serve_metrics(self) -> None:
-        """Answer HTTP requests about the task, if the environment asks for it."""
-        port = os.environ.get(METRICS_PORT_VARIABLE)
-        if not port:
+        """Answer HTTP requests about the task, if the environment asks for it.
+
+        The task does its work also where it cannot.
+        """
+        text = os.environ.get(METRICS_PORT_VARIABLE)
+        if not text:
             return
-        if not port.isdecimal():
-            raise ValueError(f"{METRICS_PORT_VARIABLE}: expected a port, got {port!r}")
+        port = _metrics_port(text, self._definition)
         host = os.environ.get(METRICS_HOST_VARIABLE) or "localhost"
-        url = serve_metrics(self, int(port), host)
-        _LOG.info("%r serves its metrics at %s/metrics", self, url)
+        try:
+            url = serve_metrics(self, port, host)
+        except errors.UnavailableError as error:
+            _LOG.warning("%r does not serve its metrics: %s", self, error.message)
+        else:
+            _LOG.info("%r serves its metrics at %s/metrics", self, url)
 
     def __repr__(self) -> str:
         definition = self._definition
@@ -185,7 +191,9 @@ def serve_metrics(server: Server, port: int = 0, host: str = "localhost") -> str
 
     ``/metrics`` gives counters for Prometheus, and ``/healthz`` the status 200 while the task
     answers requests. ``MILLSTREAM_METRICS_PORT``, and for others than this machine
-    ``MILLSTREAM_METRICS_HOST``, have each `tf.train.Server` of the process do the same by itself.
+    ``MILLSTREAM_METRICS_HOST``, have each `tf.train.Server` of the process do the same by itself:
+    the first task of a host at that port, and the next ones of the host's at the ports behind it.
+    ``auto`` is any free port. A port in use is logged then, and the server runs without.
 
     Parameters
     ----------
@@ -219,6 +227,30 @@ def serve_metrics(server: Server, port: int = 0, host: str = "localhost") -> str
 
     handle = server._handle
     return metrics.serve(handle.status, lambda: not handle.join(0), port, host)
+
+
+def _metrics_port(text: str, definition: Any) -> int:
+    """The port of a task's metrics: tasks of one host have ports one behind the other.
+
+    Parameters
+    ----------
+    text
+        What the environment says: ``"auto"`` or ``"0"`` for any free port, or that of the first
+        task of a host.
+    definition
+        The ``ServerDef`` of the task.
+    """
+    if text == "auto":
+        return 0
+    if not text.isdecimal():
+        raise ValueError(f"{METRICS_PORT_VARIABLE}: expected a port, got {text!r}")
+    if int(text) == 0:
+        return 0
+    cluster = ClusterSpec(definition.cluster)
+    own = definition.job_name, definition.task_index
+    tasks = [(job, index) for job in sorted(cluster.jobs) for index in cluster.task_indices(job)]
+    hosts = {task: cluster.task_address(*task).rpartition(":")[0] for task in tasks}
+    return int(text) + sum(task < own and hosts[task] == hosts[own] for task in tasks)
 
 
 def _server_def(
