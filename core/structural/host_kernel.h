@@ -90,8 +90,12 @@ class AsyncHostKernel : public HostKernel {
   // nothing for an execution that has ended or is ending. A thread that runs the step calls it, at
   // most once for an execution, after ComputeAsync.
   virtual void Cancel(const StructuralFrame& frame, HostExecution execution) = 0;
-  // Describes what an execution with this frame waits for ("an element of queue 'q'"), for the
-  // message about a step that does not end. Called before ComputeAsync.
+  // Describes what an execution with this frame waits for ("an element of queue 'q'"), for messages
+  // about a step that does not end; empty: not known. Called before ComputeAsync, and then any
+  // number of times until the step has taken the result: by any thread, also while another one is
+  // in Cancel or End for the same execution, or in any function for another one. The answer is that
+  // of the moment. The kernel may read what Init has set, the inputs of the frame, and what locks
+  // guard. It must not block: the step stands still meanwhile. For its locks, see End.
   virtual std::string WaitsFor(const StructuralFrame& frame) const = 0;
 };
 

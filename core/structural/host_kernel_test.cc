@@ -23,6 +23,8 @@ namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Counts its executions, from the attribute on.
 class CountKernel final : public SyncHostKernel {
@@ -86,6 +88,11 @@ class Gate {
     absl::MutexLock lock(&mutex_);
     EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&has_come), kHangGuard));
   }
+  // How often somebody has asked what executions wait for.
+  int NoteAsked() {
+    absl::MutexLock lock(&mutex_);
+    return ++num_asked_;
+  }
   int num_removed() {
     absl::MutexLock lock(&mutex_);
     return num_removed_;
@@ -95,6 +102,7 @@ class Gate {
   absl::Mutex mutex_;
   bool is_open_ ABSL_GUARDED_BY(mutex_) = false;
   int num_removed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int num_asked_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<HostExecution> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -115,7 +123,7 @@ class AwaitKernel final : public AsyncHostKernel {
     if (gate_->Remove(execution)) execution.End(errors::Cancelled("the wait was cancelled"));
   }
   std::string WaitsFor(const StructuralFrame&) const override {
-    return absl::StrCat("gate '", name_, "' to open");
+    return absl::StrCat("gate '", name_, "' to open, asked ", gate_->NoteAsked(), " times");
   }
 
  private:
@@ -269,6 +277,20 @@ TEST_F(HostKernelTest, ATimeLimitCancelsItAndSaysWhatItWaitedFor) {
               {"the step took longer than 50 ms", absl::StrCat("node '", waiting.node->name(), "'"),
                absl::StrCat("waits for gate '", gate_name_, "' to open")});
   EXPECT_EQ(gate->num_removed(), 1);
+}
+
+// When it begins, and for the message.
+TEST_F(HostKernelTest, WhatItWaitsForIsAskedAnewForAMessage) {
+  HeldTimeLimits held;
+  RunOptions options;
+  options.timeout_ms = 50;
+  Begin({Await(1)}, options);
+  gate->AwaitWaiting(1);
+  held.Release();
+  const Status status = Result().status();
+  ExpectError(status, absl::StatusCode::kDeadlineExceeded,
+              {absl::StrCat("gate '", gate_name_, "' to open, asked ")});
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("asked 1 times")));
 }
 
 TEST_F(HostKernelTest, IsCancelledWithItsStep) {
