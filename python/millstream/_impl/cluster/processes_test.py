@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,28 @@ import millstream as tf
 tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
 """
 
+# Adds large tensors with another worker, for ever.
+_ADD = """
+import sys
+import millstream as tf
+server = tf.train.Server(eval(sys.argv[1]), "worker", 1)
+with tf.device("/job:worker/task:1"):
+    total = tf.cluster.all_reduce(tf.ones([1 << 22]), 2, 1, 0, "Add", "Id").op
+config = tf.ConfigProto(device_filters=["/job:worker/task:1"])
+with tf.Session(server.target, config=config) as sess:
+    while True:
+        sess.run(total)
+"""
+
 if not targets.library().exists():
     print("no library connects processes here: its tests do not run")
     pytest.skip("no library connects processes", allow_module_level=True)
+
+
+def _start(program: str, *arguments: str) -> subprocess.Popen[bytes]:
+    path = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment)
 
 
 class Cluster:
@@ -41,9 +62,7 @@ class Cluster:
 
     def start(self, task: int) -> subprocess.Popen[bytes]:
         """Start a parameter server."""
-        arguments = [sys.executable, "-c", _SERVE, repr(self.spec), "ps", str(task)]
-        path = os.pathsep.join(path for path in sys.path if path)
-        return subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
+        return _start(_SERVE, repr(self.spec), "ps", str(task))
 
     def end(self) -> None:
         """End all processes."""
@@ -186,6 +205,41 @@ def test_a_killed_parameter_server_gets_its_variables_from_its_peer(
     assert {"w/Adam", "beta1_power"} <= set(before)
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value, err_msg=name)
+
+
+def _run_until_it_fails(session: Any, operation: Any, options: Any) -> None:
+    while True:
+        session.run(operation, options=options)
+
+
+@pytest.mark.parametrize("is_over_grpc", [False, True])
+def test_a_task_that_is_stopped_ends_the_sums_of_others_and_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_over_grpc: bool
+) -> None:
+    if is_over_grpc:  # a server that asks for a token has no shortcut within the host
+        (tmp_path / "token").write_text("correct-horse-battery-staple\n")
+        monkeypatch.setenv("MILLSTREAM_CLUSTER_CREDENTIALS", str(tmp_path))
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(2)]
+    spec = {"worker": [f"localhost:{one.getsockname()[1]}" for one in sockets]}
+    for one in sockets:
+        one.close()
+    other = _start(_ADD, repr(spec))
+    try:
+        server = tf.train.Server(spec, "worker", 0)
+        config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+        limit = tf.RunOptions(timeout_in_ms=100_000)
+        with tf.Graph().as_default():
+            with tf.device("/job:worker/task:0"):
+                total = tf.cluster.all_reduce(tf.ones([1 << 22]), 2, 1, 0, "Add", "Id")
+            with tf.Session(server.target, config=config) as sess:
+                assert sess.run(total, options=limit)[0] == 2.0
+                other.send_signal(signal.SIGSTOP)
+                named = "/job:worker/replica:0/task:1"
+                with pytest.raises(tf.errors.UnavailableError, match=named):
+                    _run_until_it_fails(sess, total.op, limit)
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_new_session_does_not_wait_for_a_task_that_is_gone(
