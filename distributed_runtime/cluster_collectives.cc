@@ -180,6 +180,8 @@ void ClusterCollectives::Leave(uint64_t number) {
 // ---- For whom members wait ----
 
 std::string ClusterCollectives::Missing(const CollectiveSpec& spec, absl::string_view device) {
+  std::string exchanged = exchanges_->Missing(spec, device);
+  if (!exchanged.empty()) return exchanged;
   if (Leads()) return meetings_.Missing(spec, device);
   {
     absl::MutexLock lock(&mutex_);

@@ -16,10 +16,6 @@ namespace {
 
 using Kind = CollectiveSpec::Kind;
 
-// In heartbeats: how long a task that does not answer is not taken for lost, and how long an error
-// is kept for those who have not asked.
-constexpr int kPatience = 4;
-
 void GivePiece(const Reply& reply, const StatusOr<Tensor>& piece) {
   proto::CollectivePieceResponse response;
   TensorWriter writer;
@@ -165,70 +161,6 @@ void CollectiveExchange::TellLeaving(const std::string& task, int own) {
   // Should it be lost, the task finds out with its heartbeats.
   StartRequest(channel->get(), "LeaveExchange", EncodeMessage(request),
                absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
-}
-
-// ---- Whether the others are there ----
-
-CollectiveExchange::Watch CollectiveExchange::Beat() {
-  Watch watch;
-  Status lost;
-  bool ends = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    const bool is_begun = failed_.ok() && !tasks_.empty();
-    if (!is_begun && ++beats_ > kPatience) {
-      watch.is_over = !failed_.ok();
-      lost = absl::AbortedError(absl::StrCat(
-          "the task ", task_, " does not know the collective operation that it is asked about"));
-    }
-    for (Other& other : tasks_) {
-      if (!is_begun || other.awaited + other.unasked == 0) continue;
-      ++other.silent;
-      if (++other.absent > kPatience) other.unasked = 0;
-      if (other.silent <= kPatience) {
-        watch.tasks.push_back(other.name);
-      } else if (other.awaited > 0) {
-        lost = absl::UnavailableError(
-            absl::StrCat("the task ", other.name, ", which exchanges tensors of ", NameOf(spec_),
-                         " with ", task_, ", was lost: it does not answer"));
-      }
-    }
-    ends = TakeEnd();
-  }
-  if (!lost.ok()) Fail(lost);
-  if (ends) on_end_();
-  return watch;
-}
-
-void CollectiveExchange::Hear(absl::string_view task, bool takes_part) {
-  absl::MutexLock lock(&mutex_);
-  for (Other& other : tasks_) {
-    if (other.name != task) continue;
-    other.silent = 0;
-    if (takes_part) other.absent = 0;
-  }
-}
-
-void CollectiveExchange::Leave(int asker) {
-  bool ends = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (asker < 0 || asker >= static_cast<int>(tasks_.size())) return;
-    tasks_[asker].unasked = 0;
-    ends = TakeEnd();
-  }
-  if (ends) on_end_();
-}
-
-bool CollectiveExchange::IsUnderWay() const {
-  absl::MutexLock lock(&mutex_);
-  return failed_.ok() && !tasks_.empty();
-}
-
-bool CollectiveExchange::TakeEnd() {
-  if (!has_result_ || has_ended_) return false;
-  has_ended_ = absl::c_none_of(tasks_, [](const Other& other) { return other.unasked > 0; });
-  return has_ended_;
 }
 
 // ---- What this task gives ----

@@ -58,6 +58,10 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   // Whether it has members and has not failed.
   bool IsUnderWay() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // For whose tensors an execution on this device waits; "" if none is a member of the operation.
+  std::string Missing(const CollectiveSpec& spec, absl::string_view device) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // What a heartbeat finds.
   struct Watch {
     // Tasks whose pieces are awaited, or that have still to ask. Hear says that one is there.

@@ -53,6 +53,14 @@ void ExchangeTable::Cancel(const void* ticket) {
   }
 }
 
+std::string ExchangeTable::Missing(const CollectiveSpec& spec, absl::string_view device) const {
+  for (const auto& [meeting, exchange] : All()) {
+    std::string missing = exchange->Missing(spec, device);
+    if (!missing.empty()) return missing;
+  }
+  return "";
+}
+
 void ExchangeTable::Stop(const Status& error) {
   Exchanges exchanges;
   {

@@ -32,6 +32,9 @@ class ExchangeTable : public std::enable_shared_from_this<ExchangeTable> {
   std::shared_ptr<CollectiveExchange> Get(uint64_t meeting) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the exchange of which this execution is a member that waits, if there is one.
   void Cancel(const void* ticket) ABSL_LOCKS_EXCLUDED(mutex_);
+  // See CollectiveExchange::Missing.
+  std::string Missing(const CollectiveSpec& spec, absl::string_view device) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Called with each heartbeat, does not block. See CollectiveExchange::Beat.
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends all with the error, also those to come.

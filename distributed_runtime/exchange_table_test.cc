@@ -71,13 +71,16 @@ class ExchangeTableTest : public ::testing::Test {
     ASSERT_TRUE(server.ok()) << server.status();
     servers_[task] = *std::move(server);
   }
-  // A member of a meeting that each task has two members of. The source of a broadcast is the first
-  // one of task 0.
-  std::unique_ptr<Got> Add(CollectiveSpec::Kind kind, int task, int device) {
+  static CollectiveSpec Spec(CollectiveSpec::Kind kind) {
     CollectiveSpec spec;
     spec.kind = kind;
     spec.dtype = DataType::kFloat;
     spec.group_size = 4;
+    return spec;
+  }
+  // A member of a meeting that each task has two members of. The source of a broadcast is the first
+  // one of task 0.
+  std::unique_ptr<Got> Add(CollectiveSpec::Kind kind, int task, int device) {
     MeetingOutcome outcome;
     outcome.number = kMeeting;
     outcome.members = {Device(0, 0), Device(0, 1), Device(1, 0), Device(1, 1)};
@@ -92,7 +95,7 @@ class ExchangeTableTest : public ::testing::Test {
       to->result = result;
       to->done.Notify();
     };
-    tables_[task]->Get(kMeeting)->Add(spec, outcome, std::move(member));
+    tables_[task]->Get(kMeeting)->Add(Spec(kind), outcome, std::move(member));
     return got;
   }
   std::unique_ptr<Got> AddBoth(CollectiveSpec::Kind kind, int task) {
@@ -134,6 +137,9 @@ TEST_F(ExchangeTableTest, ATaskThatIsSilentEndsTheExchange) {
   ASSERT_TRUE(Eventually([this] { return transports_[0]->Count("CollectivePiece") == 2; }));
   Beat(0, kSilence - 1);
   EXPECT_FALSE(got->done.HasBeenNotified());
+  EXPECT_EQ(tables_[0]->Missing(Spec(CollectiveSpec::Kind::kReduce), Device(0, 1)),
+            absl::StrCat("tensors of collective group 0, instance 0 from ", Name(1)));
+  EXPECT_EQ(tables_[0]->Missing(Spec(CollectiveSpec::Kind::kReduce), Device(0, 2)), "");
   Beat(0, 1);
   ASSERT_TRUE(got->done.HasBeenNotified());
   EXPECT_EQ(got->status.code(), absl::StatusCode::kUnavailable);
