@@ -63,6 +63,65 @@ bool MayLeaveLoop(const StepItem& item) {
          op == "ReadVariableOp";
 }
 
+// Operations that the steps of recurrent networks have. None of them fails because of the numbers
+// that it reads, as a lookup does.
+constexpr absl::string_view kNeverFail[] = {"Add",
+                                            "AddN",
+                                            "AddV2",
+                                            "BatchMatMul",
+                                            "BatchMatMulV2",
+                                            "BiasAdd",
+                                            "Cast",
+                                            "ConcatV2",
+                                            "Equal",
+                                            "ExpandDims",
+                                            "Greater",
+                                            "GreaterEqual",
+                                            "Less",
+                                            "LessEqual",
+                                            "LogicalAnd",
+                                            "LogicalNot",
+                                            "LogicalOr",
+                                            "MatMul",
+                                            "Max",
+                                            "Maximum",
+                                            "Mean",
+                                            "Minimum",
+                                            "Mul",
+                                            "OnesLike",
+                                            "Pack",
+                                            "ReadVariableOp",
+                                            "Select",
+                                            "SelectV2",
+                                            "Shape",
+                                            "Softmax",
+                                            "Split",
+                                            "SplitV",
+                                            "Squeeze",
+                                            "Sub",
+                                            "Sum",
+                                            "TensorArrayReadV3",
+                                            "TensorArrayWriteV3",
+                                            "TensorListPushBack",
+                                            "Tile",
+                                            "Transpose",
+                                            "ZerosLike"};
+
+// True if the operation may run in an iteration that nobody asked for.
+bool MayIdle(const StepItem& item) {
+  if (item.is_inner()) return false;
+  const Node& node = *item.node;
+  switch (RoleOf(node.op().name)) {
+    case StructuralRole::kNothing:
+    case StructuralRole::kIdentity:
+    case StructuralRole::kReshape:
+    case StructuralRole::kConstant: return true;
+    default: break;
+  }
+  if (absl::c_linear_search(kNeverFail, node.op().name)) return true;
+  return node.op().is_elementwise && node.num_outputs() == 1 && IsFloating(node.output_type(0));
+}
+
 bool IsProduct(const StepItem& item) {
   return !item.is_inner() && item.node->op().name == "MatMul";
 }
@@ -186,6 +245,11 @@ std::optional<int64_t> KnownScalars::Find(const Output& value) const {
   return constant == nullptr ? std::nullopt : ValueOf(*constant);
 }
 
+std::optional<int64_t> KnownScalars::FindIdleBound(const Output& value) const {
+  const auto found = idle_bounds_.find(value);
+  return found == idle_bounds_.end() ? std::nullopt : std::make_optional(found->second);
+}
+
 void KnownScalars::Set(const Output& value, std::optional<int64_t> known) {
   values_[value] = known;
 }
@@ -204,6 +268,10 @@ void KnownScalars::AddResults(const StepItem& item) {
   if (operation == std::end(kOperations)) return;
   const std::optional<int64_t> x = Find(item.inputs[0]);
   const std::optional<int64_t> y = Find(item.inputs[1]);
+  if (x.has_value() != y.has_value() && node.op().name == "Minimum" &&
+      FindAttr(node.attrs(), kIdleBeyondAttr) != nullptr) {
+    idle_bounds_[result] = x.has_value() ? *x : *y;
+  }
   if (!x.has_value() || !y.has_value() || std::abs(*x) > kLargest || std::abs(*y) > kLargest) {
     return;
   }
@@ -231,15 +299,24 @@ void LoopUnroller::AddStaticValues(const StepItem& item) {
   }
 }
 
+KnownScalars LoopUnroller::Invariants(const LoopForm& form) const {
+  const bool may_idle = absl::c_all_of(form.body, MayIdle);
+  KnownScalars inside(&known_);
+  for (const LoopInvariant& invariant : form.invariants) {
+    const Output outside = BehindEnters(invariant.outside);
+    std::optional<int64_t> known = known_.Find(outside);
+    if (!known.has_value() && may_idle) known = known_.FindIdleBound(outside);
+    inside.Set(invariant.inside, known);
+  }
+  return inside;
+}
+
 std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form) const {
   const bool pays = absl::c_any_of(form.body, IsProduct);
   const bool is_alone = form.controls.empty() && form.ends_before.empty() && form.ends_body.empty();
   if (!pays || !is_alone || !absl::c_all_of(form.body, MayLeaveLoop)) return std::nullopt;
   const size_t most = std::min<size_t>(kMostIterations, kMostOperations / form.body.size());
-  KnownScalars inside(&known_);
-  for (const LoopInvariant& invariant : form.invariants) {
-    inside.Set(invariant.inside, known_.Find(BehindEnters(invariant.outside)));
-  }
+  KnownScalars inside = Invariants(form);
   Course course;
   for (const CarriedValue& variable : form.variables) {
     course.last.push_back(known_.Find(BehindEnters(variable.initial)));

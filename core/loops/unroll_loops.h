@@ -2,6 +2,10 @@
 // iterations, whose number is known, with products of matrices in its body. What the steps of a
 // recurrent network have in common is then computed at once, as where a program unrolls them
 // (core/passes/join_products.cc, core/passes/sum_products.cc).
+//
+// A loop over sequences ends with the longest one, which no graph tells, but the number of steps
+// that its arrays have room for is known. What makes such a loop says by kIdleBeyondAttr that steps
+// behind the longest sequence change nothing; then all of them run.
 #ifndef MILLSTREAM_CORE_LOOPS_UNROLL_LOOPS_H_
 #define MILLSTREAM_CORE_LOOPS_UNROLL_LOOPS_H_
 
@@ -17,12 +21,18 @@
 
 namespace millstream {
 
+// On a Minimum of two counts: a loop that counts to the result may count on to the greater of the
+// two. It changes nothing there, but what it computes and does not use could fail.
+inline constexpr char kIdleBeyondAttr[] = "_idle_beyond";
+
 // Scalars, integers or truth values, that are the same in every step.
 class KnownScalars {
  public:
   // `outer`: further ones; may be null. REQUIRES: it outlives this object.
   explicit KnownScalars(const KnownScalars* outer = nullptr) : outer_(outer) {}
   std::optional<int64_t> Find(const Output& value) const;
+  // How far a loop may count that counts to the value, if that is not known by Find.
+  std::optional<int64_t> FindIdleBound(const Output& value) const;
   // No longer knows a value that was set before, if there is none.
   void Set(const Output& value, std::optional<int64_t> known);
   // Adds what follows from the operation's inputs.
@@ -31,6 +41,7 @@ class KnownScalars {
  private:
   const KnownScalars* const outer_;
   absl::flat_hash_map<Output, std::optional<int64_t>> values_;
+  absl::flat_hash_map<Output, int64_t> idle_bounds_;
 };
 
 // Adds the items of a step to a graph. Not thread-safe.
@@ -50,6 +61,8 @@ class LoopUnroller {
   };
 
   std::optional<Course> CourseOf(const LoopForm& form) const;
+  // What all iterations read, as far as it is known.
+  KnownScalars Invariants(const LoopForm& form) const;
   // Adds what the shapes of the program say of an item that was added, as the first dimension of a
   // placeholder.
   void AddStaticValues(const StepItem& item);

@@ -63,18 +63,41 @@ class UnrollLoopsTest : public RaiseLoopsTest {
     }
     return count;
   }
-  std::vector<float> ValuesWithout(const std::vector<std::string>& passes, const Output& fetch) {
+  std::vector<float> ValuesWithout(const std::vector<std::string>& passes, const Output& fetch,
+                                   std::vector<Feed> feeds) {
     SessionOptions options;
     options.disabled_passes = passes;
     StartSession(options);
-    return Elements<float>(Value(fetch, {{matrix_, value_}}));
+    feeds.push_back({matrix_, value_});
+    return Elements<float>(Value(fetch, feeds));
   }
-  void ExpectTheSameNumbers(const Output& fetch) {
-    const std::vector<float> expected = ValuesWithout({"raise_loops"}, fetch);
-    EXPECT_EQ(ValuesWithout({"unroll_loops"}, fetch), expected);
-    EXPECT_EQ(ValuesWithout({"join_rows"}, fetch), expected);
-    EXPECT_EQ(ValuesWithout({}, fetch), expected);
+  void ExpectTheSameNumbers(const Output& fetch, const std::vector<Feed>& feeds = {}) {
+    const std::vector<float> expected = ValuesWithout({"raise_loops"}, fetch, feeds);
+    EXPECT_EQ(ValuesWithout({"unroll_loops"}, fetch, feeds), expected);
+    EXPECT_EQ(ValuesWithout({"join_rows"}, fetch, feeds), expected);
+    EXPECT_EQ(ValuesWithout({}, fetch, feeds), expected);
   }
+
+  // Applies `step` to variable 1 in each of at most 5 iterations, but from iteration `length` on
+  // the variable stays as it is. `idle` says so to the runtime.
+  Loop UntilLength(const Output& length, bool idle, const std::function<Output(Output)>& step) {
+    const Output most = Constant(Tensor::Scalar<int32_t>(5));
+    const Output bound = idle ? Op("Minimum", {most, length}, {{"_idle_beyond", true}})
+                              : Op("Minimum", {most, length});
+    const Output end = Enter(bound, "loop", true);
+    const Output inside = Enter(length, "loop", true);
+    const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+    return While(
+        {Constant(Tensor::Scalar<int32_t>(0)), Matrix()},
+        [&](const Outputs& v) {
+          return Op("Less", {v[0], end});
+        },
+        [&](const Outputs& v) {
+          const Output has_ended = Op("GreaterEqual", {v[0], inside});
+          return Outputs{Op("Add", {v[0], one}), Op("Select", {has_ended, v[1], step(v[1])})};
+        });
+  }
+  Output Length() { return Placeholder("length", DataType::kInt32, PartialShape::Scalar()); }
 
   const Tensor value_ = Tensor::Of<float>(Shape({2, 2}), {1, 2, -1, 1});
 
@@ -111,6 +134,38 @@ TEST_F(UnrollLoopsTest, ALoopStaysWhoseNumberOfIterationsIsFed) {
     return Outputs{Op("MatMul", {v[1], v[1]})};
   });
   EXPECT_EQ(Count("_Loop", loop.exits, {{start, Tensor::Scalar<int32_t>(1)}}), 1);
+}
+
+TEST_F(UnrollLoopsTest, IterationsThatChangeNothingMayRun) {
+  const Output length = Length();
+  const Output matrix = Enter(Matrix(), "loop", true);
+  const Loop loop = UntilLength(length, true, [&](const Output& x) {
+    return Op("MatMul", {x, matrix});
+  });
+  const Output last = loop.exits[1];
+  EXPECT_EQ(Count("_Loop", {last}, {{length, Tensor::Scalar<int32_t>(2)}}), 0);
+  EXPECT_EQ(Count("MatMul", {last}, {{length, Tensor::Scalar<int32_t>(2)}}), 5);
+  for (const int32_t steps : {0, 2, 5, 7}) {
+    ExpectTheSameNumbers(last, {{length, Tensor::Scalar<int32_t>(steps)}});
+  }
+}
+
+TEST_F(UnrollLoopsTest, IterationsThatNobodySaysChangeNothingDoNotRun) {
+  const Output length = Length();
+  const Loop loop = UntilLength(length, false, [&](const Output& x) {
+    return Op("MatMul", {x, x});
+  });
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
+}
+
+TEST_F(UnrollLoopsTest, IterationsThatCouldFailDoNotRunInVain) {
+  const Output length = Length();
+  const Output row = Enter(build.Int32Vector({0, 1}), "loop", true);
+  const Output axis = Enter(build.Int32(0), "loop", true);
+  const Loop loop = UntilLength(length, true, [&](const Output& x) {
+    return Op("MatMul", {Op("GatherV2", {x, row, axis}), x});
+  });
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
 }
 
 TEST_F(UnrollLoopsTest, AConstantMayBeFed) {

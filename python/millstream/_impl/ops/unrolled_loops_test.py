@@ -103,7 +103,8 @@ def _check_steps_share_products(fetches: Any, products: int, feeds: Any = None) 
     assert ops["ReadVariableOp"] == len(tf.global_variables())
 
 
-@pytest.mark.parametrize(
+# Cells, and how many matrices of weights each has for its input and its state.
+_CELLS = pytest.mark.parametrize(
     ("cell", "products"),
     [
         (tf.nn.rnn_cell.BasicRNNCell, 1),
@@ -112,6 +113,9 @@ def _check_steps_share_products(fetches: Any, products: int, feeds: Any = None) 
         (tf.nn.rnn_cell.GRUCell, 2),
     ],
 )
+
+
+@_CELLS
 def test_the_steps_of_dynamic_rnn_share_products(cell: Any, products: int) -> None:
     tf.set_random_seed(1)
     x = tf.Variable(np.random.RandomState(5).randn(BATCH, STEPS, INPUTS).astype(np.float32))
@@ -120,6 +124,46 @@ def test_the_steps_of_dynamic_rnn_share_products(cell: Any, products: int) -> No
     # Backward as well: the gradients of the inputs.
     gradients = tf.gradients(outputs, tf.trainable_variables())
     _check_steps_share_products([outputs, *gradients], 2 * products)
+
+
+# One sequence that has all steps, none that has, and none that has any.
+@pytest.mark.parametrize("lengths", [[STEPS, 2], [1, 3], [0, 0]])
+@_CELLS
+def test_the_steps_of_sequences_of_several_lengths_share_products(
+    cell: Any, products: int, lengths: list[int]
+) -> None:
+    tf.set_random_seed(1)
+    x = tf.Variable(np.random.RandomState(5).randn(BATCH, STEPS, INPUTS).astype(np.float32))
+    given = tf.placeholder(tf.int32, [BATCH])
+    outputs, state = tf.nn.dynamic_rnn(cell(UNITS), x, given, dtype=tf.float32)
+    feeds = {given: lengths}
+    _check_steps_share_products([outputs, *tf.nest.flatten(state)], products, feeds)
+    gradients = tf.gradients(outputs, tf.trainable_variables())
+    _check_steps_share_products([outputs, *gradients], 2 * products, feeds)
+
+
+class _Embedding(tf.nn.rnn_cell.BasicRNNCell):
+    """A cell that looks its inputs up, which fails where they are no rows of the table."""
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        table = tf.constant(np.random.RandomState(5).randn(7, INPUTS).astype(np.float32))
+        return super().call(tf.gather(table, tf.cast(tf.squeeze(inputs, 1), tf.int32)), state)
+
+    def build(self, inputs_shape: Any) -> None:
+        super().build(tf.TensorShape([None, INPUTS]))
+
+
+def test_a_step_that_could_fail_runs_for_the_longest_sequence_alone() -> None:
+    ids = np.array([[1, 2, 3, -1, -1], [4, 5, 6, -1, -1]], np.float32)
+    x = tf.constant(ids[:, :, np.newaxis])
+    given = tf.placeholder(tf.int32, [BATCH])
+    outputs, _ = tf.nn.dynamic_rnn(_Embedding(UNITS), x, given, dtype=tf.float32)
+    with _session() as session:
+        found = session.run(outputs, {given: [2, 3]})
+        ops = _ops_of(session, outputs, {given: [2, 3]})
+    assert ops["_Loop"] == 1
+    assert np.abs(found[1, 2]).min() > 0
+    assert not found[:, 3:].any()
 
 
 def test_cells_of_raw_operations_share_products() -> None:

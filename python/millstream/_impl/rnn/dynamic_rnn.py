@@ -143,6 +143,18 @@ def _checks_shape(lengths: Tensor, batch_size: Any) -> Any:
     )
 
 
+def _steps_to_run(all_steps: Tensor, longest: Tensor) -> Tensor:
+    """How many steps a loop runs: as many as the longest sequence has.
+
+    Behind it, each sequence gives zeros and keeps its state. So the runtime may run all steps,
+    whose number it may know, and the attribute says so.
+    """
+    graph = all_steps.graph
+    attrs = [("_idle_beyond", "b", True)]
+    name = graph.op_name("Minimum")
+    return graph.add("Minimum", name, [all_steps, longest], [1, 1], attrs).outputs[0]
+
+
 class _Network:
     """A cell, and the sequences that it runs over.
 
@@ -179,7 +191,7 @@ class _Network:
             zero_output = shapes.zero_structure(cell.output_size, batch_size, self._dtype)
             ends = Lengths(lengths)
             # One step at least, so that the arrays of outputs know their elements' shapes.
-            bound = math_ops.minimum(bound, math_ops.maximum(1, ends.greatest))
+            bound = _steps_to_run(bound, math_ops.maximum(1, ends.greatest))
         time = constant(0, dtypes.int32, name="time")
         outputs, inputs = self._arrays()
 
