@@ -149,6 +149,10 @@ Status PlanFacts::InferNode(const Node* node, const PrunedGraph& graph, const Re
   }
   ShapeContext context(node->call(), std::move(inputs));
   StatusOr<std::vector<OutputFacts>> inferred = InferShapes(&context);
+  if (!inferred.ok() && graph.iterations != nullptr && graph.iterations->contains(node)) {
+    outputs_[node].resize(node->num_outputs());
+    return absl::OkStatus();
+  }
   if (!inferred.ok()) {
     std::vector<std::string> described;
     for (const Output& source : node->inputs()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/graph/graph.h"
 #include "core/graph/step_signature.h"
 #include "framework/status.h"
@@ -38,7 +39,9 @@ struct PrunedGraph {
   // What _Loop and _Branch nodes stand for.
   absl::flat_hash_map<const Node*, std::shared_ptr<const LoopBody>> loops;
   absl::flat_hash_map<const Node*, std::shared_ptr<const BranchBody>> branches;
-  std::shared_ptr<NodeIterations> iterations;  // null: no loop became its iterations
+  // Nodes of loops that became their iterations; null: there are none. Shapes that do not fit in one
+  // are told when it runs, as in a loop: what the loop waits for may tell it in words of its own.
+  std::shared_ptr<NodeIterations> iterations;
 };
 
 // Finds the nodes that the fetches and targets need: walks back over data and control edges, and

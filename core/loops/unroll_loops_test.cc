@@ -168,6 +168,27 @@ TEST_F(UnrollLoopsTest, IterationsThatCouldFailDoNotRunInVain) {
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
 }
 
+// The feed does not fit in the loop, which waits for what refuses it.
+TEST_F(UnrollLoopsTest, WhatALoopWaitsForTellsItsErrorFirst) {
+  const Output given = Placeholder("given", DataType::kFloat, PartialShape::UnknownOfRank(2));
+  const Output fits = Placeholder("fits", DataType::kBool, PartialShape::Scalar());
+  const Node* const check = build.Variadic("Assert", {{fits}, {Constant(1)}});
+  build.set_control_inputs({check});
+  const Output checked = Op("Identity", {given});
+  build.set_control_inputs({});
+  const Output inside = Enter(checked, "loop", true);
+  const Loop loop = Repeat(3, {Constant(value_)}, [&](const Outputs& v) {
+    return Outputs{Op("MatMul", {v[1], inside})};
+  });
+  const Tensor narrow = *Tensor::Create(DataType::kFloat, Shape({3, 2}));
+  const auto feeds = [&](bool says_so) {
+    return std::vector<Feed>{{given, narrow}, {fits, Tensor::Scalar<bool>(says_so)}};
+  };
+  ExpectError(Error(loop.exits[1], feeds(false)), absl::StatusCode::kInvalidArgument,
+              {"assertion failed"});
+  ExpectError(Error(loop.exits[1], feeds(true)), absl::StatusCode::kInvalidArgument, {"MatMul"});
+}
+
 TEST_F(UnrollLoopsTest, AConstantMayBeFed) {
   const Output start = Constant(Tensor::Scalar<int32_t>(0));
   const Loop loop = Repeat(start, 3, {Matrix()}, [&](const Outputs& v) {
