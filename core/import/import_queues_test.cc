@@ -151,6 +151,40 @@ TEST_F(ImportQueuesTest, AnAccumulatorRuns) {
   EXPECT_THAT(Fetch("take:1"), ElementsAre(8));
 }
 
+// Of before tables had a key for removed entries: the op takes one input fewer than that on
+// handles.
+TEST_F(ImportQueuesTest, ATableWithOneReservedKeyRuns) {
+  constexpr char kTable[] =
+      R"(attr { key: "key_dtype" value { type: DT_INT64 } }
+         attr { key: "value_dtype" value { type: DT_FLOAT } }
+         attr { key: "initial_num_buckets" value { i: 8 } })";
+  constexpr char kElements[] =
+      R"(attr { key: "Tin" value { type: DT_INT64 } } attr { key: "Tout" value { type: DT_FLOAT } })";
+  MustImport(absl::StrCat(
+      ConstText("empty", "DT_INT64", "tensor_shape { } int64_val: -1"),
+      NodeText("table", "MutableDenseHashTable", {"empty"}, kTable),
+      ConstText("keys", "DT_INT64", "tensor_shape { dim { size: 2 } } int64_val: 5 int64_val: -2"),
+      ConstText("values", "DT_FLOAT", "tensor_shape { dim { size: 2 } } float_val: 3 float_val: 4"),
+      ConstText("none", "DT_FLOAT", "tensor_shape { } float_val: 9"),
+      NodeText("insert", "LookupTableInsert", {"table", "keys", "values"}, kElements),
+      NodeText("find", "LookupTableFind", {"table", "keys", "none"}, kElements),
+      ConstText("reserved", "DT_INT64", "tensor_shape { dim { size: 1 } } int64_val: -1"),
+      ConstText("value", "DT_FLOAT", "tensor_shape { dim { size: 1 } } float_val: 1"),
+      NodeText("refused", "LookupTableInsert", {"table", "reserved", "value"}, kElements),
+      NodeText("size", "LookupTableSize", {"table"})));
+  EXPECT_THAT(Fetch("find"), ElementsAre(9, 9));
+  Step("insert");
+  EXPECT_THAT(Fetch("find"), ElementsAre(3, 4));
+  EXPECT_EQ(*Value(Tensor("size")).data<int64_t>(), 2);
+  ExpectError(Execute({graph.FindNode("refused").value()}), absl::StatusCode::kInvalidArgument,
+              {"empty_key"});
+  proto::GraphDef def;
+  ASSERT_TRUE(def.ParseFromString(ExportGraphDef(graph).value()));
+  EXPECT_EQ(def.node(1).op(), "MutableDenseHashTable");
+  EXPECT_THAT(def.node(1).input(), ElementsAre("empty"));
+  EXPECT_EQ(def.node(5).op(), "LookupTableInsert");
+}
+
 // Nodes that were built here are written as others know them.
 TEST_F(ImportQueuesTest, AnInternalOpIsWrittenAsTheOneThatItReplaces) {
   const auto handle = TryNode("a", "_SparseConditionalAccumulator", {},

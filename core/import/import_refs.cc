@@ -43,11 +43,11 @@ Kind KindOf(const OpDef& op) {
   return absl::StartsWith(op.name, kReferencePrefix) ? Kind::kControlFlow : Kind::kUpdate;
 }
 
-// The op that does on a handle what `op` does on a reference.
+// The op that does on a handle what `op` does on a reference. An internal one counts first: it is
+// there because others differ.
 StatusOr<const OpDef*> TwinOf(const OpDef& op) {
-  for (const std::string& name :
-       {absl::StrCat(op.name, "VariableOp"), absl::StrCat("Resource", op.name),
-        absl::StrCat(op.name, "V2"), absl::StrCat("_", op.name)}) {
+  for (const std::string& name : {absl::StrCat("_", op.name), absl::StrCat(op.name, "VariableOp"),
+                                  absl::StrCat("Resource", op.name), absl::StrCat(op.name, "V2")}) {
     StatusOr<const OpDef*> twin = OpRegistry::Global()->Find(name);
     if (twin.ok()) return twin;
   }

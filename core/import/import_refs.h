@@ -12,8 +12,8 @@
 //    referenced output feeds this read (core/session/fed_variables.h).
 //  - An array becomes its name itself (TensorArrayV2 for TensorArray).
 //  - A queue becomes a handle itself, and the ops that take it become those on handles
-//    (QueueEnqueueV2 for QueueEnqueue). An op without such a form has an internal one
-//    (_BarrierClose for BarrierClose).
+//    (QueueEnqueueV2 for QueueEnqueue). An op without such a form, or with one that
+//    takes other inputs, has an internal one (_BarrierClose for BarrierClose).
 //  - Control flow on references (RefSwitch, RefMerge, RefEnter, ...) becomes control flow on
 //    handles. The named node becomes the same control flow on values.
 // The ImportedNode of each new node has the original form, for errors and export.

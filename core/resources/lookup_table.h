@@ -21,7 +21,7 @@ namespace millstream {
 enum class TableKind {
   kConstant,  // initialized once, and not changed afterwards
   kMutable,
-  kDense,  // mutable, with two keys that cannot be used
+  kDense,  // mutable, with one or two keys that cannot be used
 };
 
 // What a table holds. Two nodes that share a table must mean the same.

@@ -20,9 +20,9 @@ namespace {
 
 TableKind KindOf(const Node& node) {
   const std::string& op = node.op().name;
-  return op == "HashTableV2"               ? TableKind::kConstant
-         : op == "MutableDenseHashTableV2" ? TableKind::kDense
-                                           : TableKind::kMutable;
+  if (op == "HashTableV2") return TableKind::kConstant;
+  const bool is_dense = op == "MutableDenseHashTableV2" || op == "_MutableDenseHashTable";
+  return is_dense ? TableKind::kDense : TableKind::kMutable;
 }
 
 // The handle is known before a step runs, so these keys have to be constants.
@@ -36,21 +36,30 @@ StatusOr<Tensor> ReservedKey(const Node& node, int i, absl::string_view argument
   return source->Attr<Tensor>("value");
 }
 
+// Of graphs from before there was a key for removed entries, the table has but the first one.
 Status ReadReservedKeys(const Node& node, TableSpec* spec) {
   MS_ASSIGN_OR_RETURN(const Tensor empty, ReservedKey(node, 0, "empty_key"));
+  const int64_t elements = empty.num_elements();
+  if (empty.shape().rank() > 1) {
+    return errors::InvalidArgument("argument 'empty_key': expected a scalar or a vector, got ",
+                                   empty.shape().ToString());
+  }
+  spec->key_shape = empty.shape();
+  spec->reserved_keys = {TableKey(empty, 0, elements)};
+  if (node.op().inputs.size() == 1) return absl::OkStatus();
   MS_ASSIGN_OR_RETURN(const Tensor deleted, ReservedKey(node, 1, "deleted_key"));
-  if (empty.shape().rank() > 1 || deleted.shape() != empty.shape()) {
+  if (deleted.shape() != empty.shape()) {
     return errors::InvalidArgument("argument 'deleted_key': expected the shape of 'empty_key', a ",
                                    "scalar or a vector, got ", deleted.shape().ToString(), " and ",
                                    empty.shape().ToString());
   }
-  spec->key_shape = empty.shape();
-  const int64_t elements = empty.num_elements();
-  spec->reserved_keys = {TableKey(empty, 0, elements), TableKey(deleted, 0, elements)};
-  if (spec->reserved_keys[0] == spec->reserved_keys[1]) {
-    return errors::InvalidArgument("Empty and deleted keys cannot be equal: argument ",
-                                   "'deleted_key'");
-  }
+  spec->reserved_keys.push_back(TableKey(deleted, 0, elements));
+  if (spec->reserved_keys[0] != spec->reserved_keys[1]) return absl::OkStatus();
+  return errors::InvalidArgument("Empty and deleted keys cannot be equal: argument ",
+                                 "'deleted_key'");
+}
+
+Status CheckBuckets(const Node& node) {
   MS_ASSIGN_OR_RETURN(const int64_t buckets, node.Attr<int64_t>("initial_num_buckets"));
   if (buckets < 1 || (buckets & (buckets - 1)) != 0) {
     return errors::InvalidArgument("attribute 'initial_num_buckets' must be a power of 2, got ",
@@ -78,7 +87,10 @@ StatusOr<TableSpec> SpecOf(const Node& node) {
     }
     spec.value_shape = shape.ToShape();
   }
-  if (spec.kind == TableKind::kDense) MS_RETURN_IF_ERROR(ReadReservedKeys(node, &spec));
+  if (spec.kind == TableKind::kDense) {
+    MS_RETURN_IF_ERROR(ReadReservedKeys(node, &spec));
+    MS_RETURN_IF_ERROR(CheckBuckets(node));
+  }
   return spec;
 }
 
@@ -296,6 +308,7 @@ MS_TABLE_OP("HashTableV2");
 MS_TABLE_OP("MutableHashTableV2");
 MS_TABLE_OP("MutableHashTableOfTensorsV2");
 MS_TABLE_OP("MutableDenseHashTableV2");
+MS_TABLE_OP("_MutableDenseHashTable");
 #undef MS_TABLE_OP
 MILLSTREAM_HOST_KERNEL("InitializeTableV2", HostFunction<&Initialize>);
 MILLSTREAM_HOST_KERNEL("InitializeTableFromTextFileV2", InitializeFromTextFile);

@@ -35,12 +35,26 @@ Status MutableOfTensorsShape(ShapeContext* context) {
   return SetHandle(context, std::move(shape));
 }
 
+Status DenseShape(ShapeContext* context, const PartialShape& key) {
+  if (key.rank() == 0) return MutableOfTensorsShape(context);
+  return ScalarShape(context);
+}
+
 Status MutableDenseShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const PartialShape empty, context->WithRankAtMost(0, 1));
   const StatusOr<PartialShape> key = empty.MergeWith(context->input(1));
   if (!key.ok()) return InputError(*context, 1, key.status());
-  if (key->rank() == 0) return MutableOfTensorsShape(context);
-  return ScalarShape(context);
+  return DenseShape(context, *key);
+}
+
+Status OldMutableDenseShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape empty, context->WithRankAtMost(0, 1));
+  return DenseShape(context, empty);
+}
+
+Status OldMutableDenseReferenceShape(ShapeContext* context) {
+  MS_RETURN_IF_ERROR(context->WithRankAtMost(0, 1).status());
+  return ReferenceShape(context);
 }
 
 Status InitializeShape(ShapeContext* context) {
@@ -112,11 +126,21 @@ void MutableHashTableOfTensors(OpSpec* spec) {
 
 It lives in the session, in container, under the name shared_name or that of the node.)");
 }
-void MutableDenseHashTable(OpSpec* spec) {
+void DenseTable(OpSpec* spec) {
   spec->With(WhereItLives)
       .Attr("value_shape: shape = []")
       .Attr("initial_num_buckets: int = 131072")
-      .Attr("max_load_factor: float = 0.8")
+      .Attr("max_load_factor: float = 0.8");
+}
+void OldMutableDenseHashTable(OpSpec* spec) {
+  spec->With(DenseTable)
+      .Doc(R"(Gives the handle of a table of tensors of value_shape, which is empty at first.
+
+Keys have the shape of empty_key, a scalar or a vector, which is a constant and no key of the table. It
+lives in the session, in container, under the name shared_name or that of the node.)");
+}
+void MutableDenseHashTable(OpSpec* spec) {
+  spec->With(DenseTable)
       .Doc(R"(Gives the handle of a table of tensors of value_shape, which is empty at first.
 
 Keys have the shape of empty_key, a scalar or a vector. empty_key and deleted_key are constants, and no
@@ -202,6 +226,12 @@ MILLSTREAM_OP("MutableDenseHashTableV2")
     .Output("table_handle: resource")
     .With(MutableDenseHashTable)
     .Shape(MutableDenseShape);
+// What the op on a reference runs as: the other op on handles reserves one more key.
+MILLSTREAM_OP("_MutableDenseHashTable")
+    .Input("empty_key: key_dtype")
+    .Output("table_handle: resource")
+    .With(OldMutableDenseHashTable)
+    .Shape(OldMutableDenseShape);
 MILLSTREAM_OP("InitializeTableV2").With(OnHandle).With(Initialize);
 MILLSTREAM_OP("InitializeTableFromTextFileV2").With(OnHandle).With(InitializeFromTextFile);
 MILLSTREAM_OP("LookupTableFindV2").With(OnHandle).With(Find);
@@ -230,6 +260,11 @@ MILLSTREAM_OP("MutableHashTableOfTensors")
     .Output("table_handle: Ref(string)")
     .With(MutableHashTableOfTensors)
     .Shape(ReferenceShape);
+MILLSTREAM_OP("MutableDenseHashTable")
+    .Input("empty_key: key_dtype")
+    .Output("table_handle: Ref(string)")
+    .With(OldMutableDenseHashTable)
+    .Shape(OldMutableDenseReferenceShape);
 MILLSTREAM_OP("InitializeTable").Input("table_handle: Ref(string)").With(Initialize);
 MILLSTREAM_OP("InitializeTableFromTextFile")
     .Input("table_handle: Ref(string)")

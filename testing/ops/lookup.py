@@ -22,11 +22,12 @@ define_tests(
     determinism=_KEEPS,
 )
 define_tests(
-    "MutableDenseHashTableV2",
+    ["MutableDenseHashTableV2", "_MutableDenseHashTable"],
     reference=_ON_A_TABLE,
     determinism=_KEEPS,
     exceptions={Property.SAME_BITS: "a key that is no constant is refused"},
 )
 define_tests([f"{name}V2" for name in _OTHERS], reference=_ON_A_TABLE)
+define_tests("MutableDenseHashTable", reference=_REPLACED, determinism=_KEEPS)
 define_tests(_TYPED, reference=_REPLACED, determinism=_KEEPS)
 define_tests(_OTHERS, reference=_REPLACED)
