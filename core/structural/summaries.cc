@@ -75,8 +75,17 @@ Status HistogramSummary(StructuralFrame* frame) {
   return SetSummary(frame, summary);
 }
 
-// The tensor itself, for the viewer that the metadata names.
+// The tensor itself. Readers find in the graph what the node says of it.
 Status TensorSummary(StructuralFrame* frame) {
+  proto::Summary summary;
+  proto::Summary::Value* entry = summary.add_value();
+  entry->set_node_name(std::string(frame->call().name));
+  MS_RETURN_IF_ERROR(TensorToProto(frame->BorrowInput(0), entry->mutable_tensor()));
+  return SetSummary(frame, summary);
+}
+
+// The tensor itself, for the viewer that the metadata names.
+Status TensorSummaryV2(StructuralFrame* frame) {
   proto::Summary summary;
   proto::Summary::Value* entry = summary.add_value();
   MS_ASSIGN_OR_RETURN(*entry->mutable_tag(), ScalarText(frame->BorrowInput(0), "tag"));
@@ -115,7 +124,8 @@ Status MergeSummary(StructuralFrame* frame) {
 
 MILLSTREAM_STRUCTURAL("ScalarSummary", StructuralRole::kKernel, ScalarSummary);
 MILLSTREAM_STRUCTURAL("HistogramSummary", StructuralRole::kKernel, HistogramSummary);
-MILLSTREAM_STRUCTURAL("TensorSummaryV2", StructuralRole::kKernel, TensorSummary);
+MILLSTREAM_STRUCTURAL("TensorSummary", StructuralRole::kKernel, TensorSummary);
+MILLSTREAM_STRUCTURAL("TensorSummaryV2", StructuralRole::kKernel, TensorSummaryV2);
 MILLSTREAM_STRUCTURAL("MergeSummary", StructuralRole::kKernel, MergeSummary);
 
 }  // namespace

@@ -145,6 +145,19 @@ TEST_F(SummaryTest, ATensorIsKeptWithItsMetadata) {
   ExpectError(GetError(bad), kInvalid, {"serialized_summary_metadata"});
 }
 
+// As TensorFlow 1.15 writes it: the node's name, no tag, no metadata.
+TEST_F(SummaryTest, ATensorOfTheFirstFormHasTheNameOfItsNode) {
+  const Output summary = Op("TensorSummary", {FedAs(Values<int32_t>({1, 2}))},
+                            {{"description", "{}"}, {"display_name", "shown"}});
+  const proto::Summary message = Message(summary);
+  ASSERT_EQ(message.value_size(), 1);
+  const proto::Summary::Value& value = message.value(0);
+  EXPECT_EQ(value.node_name(), summary.node->name());
+  EXPECT_EQ(value.tag(), "");
+  EXPECT_FALSE(value.has_metadata());
+  EXPECT_EQ(value.tensor().tensor_shape().dim(0).size(), 2);
+}
+
 // Bytes of a message whose text is no UTF-8 are read by nobody.
 TEST_F(SummaryTest, TextsAreUtf8) {
   const Output bad = Tag("a\xff");

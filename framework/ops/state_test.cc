@@ -290,6 +290,7 @@ TEST(SummaryTest, IsAScalarAndLeavesArgumentsToTheStep) {
   EXPECT_EQ(ShapeTester("MergeSummary").Input("[]").Input("?").Shapes(), "[]");
   EXPECT_EQ(ShapeTester("HistogramSummary").Input("[]").Input("?").Shapes(), "[]");
   EXPECT_EQ(ShapeTester("ImageSummary").Input("[]").Input("[2,2]").Shapes(), "[]");
+  EXPECT_EQ(ShapeTester("TensorSummary").Input("[3]").Shapes(), "[]");
   EXPECT_EQ(ShapeTester("TensorSummaryV2").Input("[]").Input("[3]").Input("[]").Shapes(), "[]");
 }
 

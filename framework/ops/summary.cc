@@ -79,6 +79,19 @@ MILLSTREAM_OP("AudioSummary")
     .With(OfAudio)
     .Doc(R"(Does what AudioSummaryV2 does, with one sample_rate for all steps.)");
 
+MILLSTREAM_OP("TensorSummary")
+    .Input("tensor: T")
+    .Output("summary: string")
+    .Attr("T: type")
+    .Attr("description: string = \"\"")
+    .Attr("labels: list(string) = []")
+    .Attr("display_name: string = \"\"")
+    .Shape(ScalarShape)
+    .Doc(R"(Makes a summary that holds a tensor as it is, under the name of the node.
+
+description is a SummaryDescription as JSON. It, labels and display_name are for readers of the graph:
+the output, one serialized Summary, has no tag and no metadata.)");
+
 MILLSTREAM_OP("TensorSummaryV2")
     .Input("tag: string")
     .Input("tensor: T")

@@ -18,7 +18,7 @@ define_tests(
     determinism=_ONE_THREAD,
     exceptions={Property.NAMED_ARGUMENT: "the error is in words that programs know"},
 )
-define_tests(["MergeSummary", "TensorSummaryV2"], reference=_MESSAGE)
+define_tests(["MergeSummary", "TensorSummary", "TensorSummaryV2"], reference=_MESSAGE)
 define_tests(
     "Timestamp",
     reference=NotTested("gives the time of day, which its documentation's example compares"),
