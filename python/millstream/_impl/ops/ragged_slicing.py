@@ -54,9 +54,11 @@ def _outer(values: Any, keys: list[Any]) -> Any:
         return values
     first, rest = keys[0], keys[1:]
     if first is None:
-        count = convert_to_tensor(values.nrows(), values.row_splits.dtype)
-        splits = array_join.stack([gen_ops.zeros_like(count), count])
-        return _inner(values._like(values, splits), [_WHOLE, *rest], is_new=True)
+        found = _outer(values, rest)
+        if not isinstance(found, RaggedRows):
+            return gen_ops.expand_dims(found, 0)
+        count = found.nrows()
+        return found._like(found, array_join.stack([gen_ops.zeros_like(count), count]))
     if isinstance(first, slice):
         if first == _WHOLE:
             return _inner(values, rest)
@@ -66,16 +68,16 @@ def _outer(values: Any, keys: list[Any]) -> Any:
     return _outer(values.values[begin:end], rest)
 
 
-def _inner(ragged: Any, keys: list[Any], is_new: bool = False) -> Any:
+def _inner(ragged: Any, keys: list[Any]) -> Any:
     """Keys within all rows."""
     if not keys:
         return ragged
     first, rest = keys[0], keys[1:]
-    if is_new:
-        return ragged._like(_outer(ragged.values, rest), ragged.row_splits) if rest else ragged
     if first is None:
-        count = ragged.row_splits[-1]
-        raise ValueError(f"key: a new axis within rows is not supported, rows end at {count!r}")
+        # Each row becomes the only one of a row.
+        count = ragged.nrows()
+        ends = gen_ops.range(gen_ops.zeros_like(count), count + 1, gen_ops.ones_like(count))
+        return ragged._like(_inner(ragged, rest), ends)
     if not isinstance(first, slice):
         raise ValueError("Cannot index into an inner ragged dimension.")
     if first != _WHOLE:

@@ -15,6 +15,7 @@ from millstream._impl.graph.stacks import session_or_default
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import array_join, check_ops, math_ops, ragged_slicing, reductions
 from millstream._impl.ops.ragged_operators import RaggedArithmetic
+from millstream._impl.ops.ragged_splits import are_nested, even, lengths_before, running
 from millstream._impl.ops.ragged_value import RaggedTensorValue, value_of_parts
 from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.values import dtypes
@@ -145,7 +146,7 @@ class RaggedTensor(RaggedArithmetic):
         """Rows of these lengths. See `from_row_splits`."""
         with scopes.name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
             lengths = _splits_tensor(row_lengths, "row_lengths")
-            return cls.from_row_splits(values, _running(lengths), validate=validate)
+            return cls.from_row_splits(values, running(lengths), validate=validate)
 
     @classmethod
     def from_row_starts(
@@ -208,7 +209,7 @@ class RaggedTensor(RaggedArithmetic):
                 count = math_ops.cast(nrows, rowids.dtype)
             with scopes.control_dependencies([check for check in checks if check is not None]):
                 lengths = gen_ops.unsorted_segment_sum(gen_ops.ones_like(rowids), rowids, count)
-            return cls.from_row_splits(values, _running(lengths), validate=validate)
+            return cls.from_row_splits(values, running(lengths), validate=validate)
 
     @classmethod
     def from_nested_row_splits(
@@ -282,7 +283,8 @@ class RaggedTensor(RaggedArithmetic):
         tensor
             A tensor of rank `ragged_rank` + 1 or more.
         lengths
-            How many elements of each row are taken; by default all.
+            How many elements of each row are taken; by default all. A list of vectors has those of
+            several dimensions, outermost first.
         padding
             What rows end with that is left out, in place of `lengths`.
         ragged_rank
@@ -299,6 +301,13 @@ class RaggedTensor(RaggedArithmetic):
             raise ValueError(f"ragged_rank must be greater than 0; got {ragged_rank}")
         with scopes.name_scope(name, "RaggedFromTensor", [tensor, lengths, padding]):
             whole = convert_to_tensor(tensor, name="tensor")
+            if are_nested(lengths):
+                if ragged_rank not in (1, len(lengths)):
+                    raise ValueError(
+                        "lengths: If lengths is a tuple of row_lengths, then ragged_rank must be "
+                        f"len(lengths), got {ragged_rank}"
+                    )
+                return cls._within(whole, lengths, dtype)
             whole.shape.with_rank_at_least(ragged_rank + 1)
             shape = gen_ops.shape(whole, out_type=dtype)
             inner = gen_ops.reshape(
@@ -306,7 +315,7 @@ class RaggedTensor(RaggedArithmetic):
             )
             rows, columns = gen_ops.shape(inner, out_type=dtype)[0], shape[ragged_rank]
             if padding is not None:
-                lengths = _lengths_before(inner, padding, columns)
+                lengths = lengths_before(inner, padding, columns)
             if lengths is None:
                 flat = gen_ops.reshape(
                     inner,
@@ -314,7 +323,7 @@ class RaggedTensor(RaggedArithmetic):
                         [convert_to_tensor([-1], dtype), shape[ragged_rank + 1 :]], 0
                     ),
                 )
-                result = cls(flat, _even(rows, columns), internal=True)
+                result = cls(flat, even(rows, columns), internal=True)
             else:
                 given = math_ops.cast(convert_to_tensor(lengths, name="lengths"), dtype)
                 taken = gen_ops.maximum(
@@ -325,11 +334,24 @@ class RaggedTensor(RaggedArithmetic):
                 )
                 mask = gen_ops.less(places, gen_ops.expand_dims(taken, 1))
                 flat = gen_ops.gather_nd(inner, gen_ops.where(mask))
-                result = cls(flat, _running(taken), internal=True)
+                result = cls(flat, running(taken), internal=True)
             for axis in range(ragged_rank - 1, 0, -1):
                 count = gen_ops.prod(shape[:axis], [0])
-                result = cls(result, _even(count, shape[axis]), internal=True)
+                result = cls(result, even(count, shape[axis]), internal=True)
             return result
+
+    @classmethod
+    def _within(cls, whole: Tensor, lengths: Any, splits_dtype: DType) -> RaggedTensor:
+        """The elements of a tensor that are within rows of nested lengths."""
+        whole.shape.with_rank_at_least(len(lengths) + 1)
+        rows = [math_ops.cast(_splits_tensor(one, "lengths"), splits_dtype) for one in lengths]
+        inside = gen_ops.fill(
+            gen_ops.reshape(reductions.reduce_sum(rows[-1]), [1]), convert_to_tensor(True)
+        )
+        mask = cls.from_nested_row_lengths(inside, rows, validate=False)
+        found = gen_ops.gather_nd(whole, gen_ops.where(mask.to_tensor()))
+        result: RaggedTensor = mask.with_flat_values(found)
+        return result
 
     @classmethod
     def from_sparse(
@@ -456,31 +478,3 @@ def _ragged(result: Any) -> RaggedTensor:
     if not isinstance(result, RaggedTensor):
         raise ValueError("expected one ragged dimension or more, got none")
     return result
-
-
-def _running(lengths: Tensor) -> Tensor:
-    """The splits of rows of these lengths."""
-    none = convert_to_tensor([0], lengths.dtype)
-    return array_join.concat([none, reductions.cumsum(lengths)], 0)
-
-
-def _even(rows: Any, columns: Any) -> Tensor:
-    """The splits of rows of one length."""
-    one = convert_to_tensor(1, rows.dtype)
-    return gen_ops.range(convert_to_tensor(0, rows.dtype), rows + 1, one) * columns
-
-
-def _lengths_before(rows: Tensor, padding: Any, columns: Tensor) -> Tensor:
-    """The lengths of rows without the padding that they end with."""
-    filler = convert_to_tensor(padding, rows.dtype, "padding")
-    differs = gen_ops.not_equal(rows, filler)
-    rank = rows.shape.ndims
-    if rank is None:
-        raise ValueError("padding: the rank of the tensor must be known")
-    if rank > 2:
-        differs = reductions.reduce_any(differs, list(range(2, rank)))
-    zero, one = (convert_to_tensor(number, columns.dtype) for number in (0, 1))
-    places = gen_ops.range(one, columns + 1, one)
-    ends = math_ops.cast(differs, columns.dtype) * places
-    none = gen_ops.expand_dims(gen_ops.fill(gen_ops.shape(rows)[:1], zero), 1)
-    return reductions.reduce_max(array_join.concat([none, ends], 1), 1)
