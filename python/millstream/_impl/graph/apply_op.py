@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream._impl.base import error_text, source_location
 from millstream._impl.graph.convert import convert_argument, graph_of
+from millstream._impl.graph.ragged_calls import ragged_among
 from millstream._impl.graph.tensor_like import TensorLike, described
 from millstream._impl.values import dtypes, tensor_shape, values
 
@@ -16,17 +17,27 @@ if TYPE_CHECKING:
     from millstream._impl.values.dtypes import DType
 
 # Ops that work on the elements of their first input, and so on those of a ragged tensor.
-_NAMES = (
+_OF_FIRST = (
     "Abs Acos Acosh AsString Asin Asinh Atan Atanh Ceil CheckNumerics Cos Cosh DecodeBase64 "
-    "Digamma EncodeBase64 Erf Erfc Exp Expm1 Floor Identity Inv Invert IsFinite IsInf IsNan "
-    "Lgamma Log Log1p "
+    "DecodeCompressed Digamma EncodeBase64 Erf Erfc Exp Expm1 Floor Identity Inv Invert IsFinite "
+    "IsInf IsNan Lgamma Log Log1p "
     "LogicalNot Neg OnesLike Reciprocal RegexFullMatch RegexReplace Relu Rint Round Rsqrt "
     "Sigmoid Sign Sin Sinh Sqrt Square StaticRegexFullMatch StaticRegexReplace StringLength "
     "StringLower StringStrip StringToHashBucket StringToHashBucketFast "
     "StringToHashBucketStrong StringToNumber StringUpper Substr Tan Tanh UnicodeScript "
     "UnicodeTranscode ZerosLike"
 )
-_BY_ELEMENTS = frozenset(_NAMES.split())
+# Ops that work on the elements of inputs which are broadcast to one shape.
+_OF_ALL = (
+    "Add AddV2 Atan2 BitwiseAnd BitwiseOr BitwiseXor Complex Div DivNoNan Equal FloorDiv FloorMod "
+    "Greater GreaterEqual LeftShift Less LessEqual LogicalAnd LogicalOr Maximum Minimum Mod Mul "
+    "MulNoNan NextAfter NotEqual Pow RealDiv RightShift SquaredDifference StringJoin Sub "
+    "TruncateDiv TruncateMod Xdivy Xlogy"
+)
+_IS_OF_ALL = {
+    **dict.fromkeys(_OF_FIRST.split(), False),
+    **dict.fromkeys(_OF_ALL.split(), True),
+}
 
 
 def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...], name: Any) -> Any:
@@ -56,10 +67,15 @@ def apply(info: OpInfo, arguments: tuple[Any, ...], attributes: tuple[Any, ...],
     ValueError
         Arguments are of several graphs, or the op refuses their shapes or its attributes.
     """
-    if info.name in _BY_ELEMENTS and hasattr(arguments[0], "with_flat_values"):
-        rows: Any = arguments[0]  # ragged
-        flat = apply(info, (rows.flat_values, *arguments[1:]), attributes, name)
-        return rows.with_flat_values(flat)
+    is_of_all = _IS_OF_ALL.get(info.name)
+    if is_of_all is not None:
+        rows = ragged_among(arguments if is_of_all else arguments[:1], info.inputs[0].is_list)
+        if rows is not None:
+
+            def of_flat(*flat: Any) -> Any:
+                return apply(info, flat, attributes, name)
+
+            return rows._of_elements(of_flat, arguments, is_of_all)
     graph = graph_of(arguments)
     full_name = graph.op_name(name or info.name)
     types = _explicit_types(info, attributes)

@@ -22,6 +22,7 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.nn.data_formats import image_format
 from millstream._impl.ops import array_ops, matmul_ops, random_ops, reductions
@@ -38,6 +39,7 @@ l2_loss = public("nn.l2_loss")(gen_ops.l2_loss)
 
 @public("log_sigmoid", "math.log_sigmoid")
 @takes(x=TENSOR)
+@for_ragged("elements")
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """``log(sigmoid(x))``, without overflow: ``-softplus(-x)``.
 

@@ -17,6 +17,7 @@ from millstream._impl.graph.convert import (
     holds_tensor,
 )
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType
@@ -107,6 +108,7 @@ def _known_dims(shape: Any) -> list[int] | None:
 
 @public("zeros_like")
 @takes(tensor=TENSOR, dtype=DTYPE)
+@for_ragged("elements")
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -115,7 +117,7 @@ def zeros_like(
     Parameters
     ----------
     tensor
-        The other tensor.
+        The other tensor, which may be ragged.
     dtype
         Type of the elements, by default that of `tensor`.
     name
@@ -128,9 +130,6 @@ def zeros_like(
     >>> tf.zeros_like([[5, 6]]).eval()
     array([[0, 0]], dtype=int32)
     """
-    if hasattr(tensor, "with_flat_values"):
-        ragged: Tensor = tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name))
-        return ragged
     with scopes.name_scope(name, "zeros_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
         if dtype is not None and value.dtype.base_dtype != dtypes.as_dtype(dtype):
@@ -140,6 +139,7 @@ def zeros_like(
 
 @public("ones_like")
 @takes(tensor=TENSOR, dtype=DTYPE)
+@for_ragged("elements")
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -148,7 +148,7 @@ def ones_like(
     Parameters
     ----------
     tensor
-        The other tensor.
+        The other tensor, which may be ragged.
     dtype
         Type of the elements, by default that of `tensor`.
     name
@@ -161,9 +161,6 @@ def ones_like(
     >>> tf.ones_like([[5, 6]]).eval()
     array([[1, 1]], dtype=int32)
     """
-    if hasattr(tensor, "with_flat_values"):
-        ragged: Tensor = tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name))
-        return ragged
     with scopes.name_scope(name, "ones_like", [tensor]) as scope:
         value = convert_to_tensor(tensor, name="tensor")
         wanted = value.dtype.base_dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -247,6 +244,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 @public("one_hot")
 @takes(indices=TENSOR, depth=TENSOR, on_value=TENSOR, off_value=TENSOR, axis=INTEGER, dtype=DTYPE)
+@for_ragged("one_hot")
 def one_hot(
     indices: Any,
     depth: Any,

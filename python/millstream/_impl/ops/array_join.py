@@ -12,6 +12,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, INTEGERS, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor, dtype_of_tensor_in, holds_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 
@@ -74,6 +75,7 @@ def parallel_stack(values: Any, name: str | None = "parallel_stack") -> Tensor:
 
 @public("stack")
 @takes(values=TENSORS, axis=INTEGER)
+@for_ragged("stack", in_lists=True)
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     """Tensors of one shape, stacked along a new dimension.
 

@@ -21,6 +21,7 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import slicing
 from millstream._impl.values import dtypes, tensor_shape
 
@@ -91,6 +92,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
 
 @public("size")
 @takes(input=TENSOR, out_type=DTYPE)
+@for_ragged("size")
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:  # noqa: A002
     """The number of elements of a tensor, as a scalar tensor.
 
@@ -113,6 +115,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 
 @public("rank")
 @takes(input=TENSOR)
+@for_ragged("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions of a tensor, as a scalar tensor of int32.
 
@@ -177,6 +180,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 @public("expand_dims")
 @takes(input=TENSOR, axis=TENSOR, dim=TENSOR)
+@for_ragged("expand_dims")
 def expand_dims(
     input: Any,  # noqa: A002
     axis: Any = None,
@@ -209,6 +213,7 @@ def expand_dims(
 
 @public("squeeze")
 @takes(input=TENSOR, axis=INTEGERS, squeeze_dims=INTEGERS)
+@for_ragged("squeeze")
 def squeeze(
     input: Any,  # noqa: A002
     axis: Any = None,
@@ -366,6 +371,7 @@ def strided_slice(
 
 @public("tile", "manip.tile")
 @takes(input=TENSOR, multiples=TENSORS)
+@for_ragged("tile")
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """A tensor repeated along each dimension.
 
@@ -434,6 +440,7 @@ def gather(
 
 @public("where")
 @takes(condition=TENSOR, x=TENSOR, y=TENSOR)
+@for_ragged("where")
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where a condition holds, of `y` elsewhere; or where it holds.
 

@@ -10,6 +10,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, NUMBER, TENSOR, TEXT, Kind, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import binary_ops, math_ops, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
@@ -76,6 +77,7 @@ def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = N
 
 @public("where_v2")
 @takes(condition=TENSOR, x=TENSOR, y=TENSOR)
+@for_ragged("where_v2")
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where a condition holds, of `y` elsewhere; or where it holds.
 

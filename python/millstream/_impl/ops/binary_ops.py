@@ -11,6 +11,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import operators
 
@@ -21,6 +22,7 @@ def _public(function: _Binary, name: str, summary: str, outcome: str) -> Callabl
     """`function` under its public name; `outcome` is what the example prints."""
 
     @takes(x=TENSOR, y=TENSOR)
+    @for_ragged("broadcast")
     def binary(x: Any, y: Any, name: str | None = None) -> Tensor:
         return function(x, y, name)
 

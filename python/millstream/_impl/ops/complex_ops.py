@@ -10,6 +10,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.values import dtypes
 
 # By the type of the parts.
@@ -18,6 +19,7 @@ _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 
 @public("complex", "dtypes.complex")
 @takes(real=TENSOR, imag=TENSOR)
+@for_ragged("broadcast")
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:  # noqa: A001
     """Complex numbers of their real and imaginary parts.
 
@@ -52,6 +54,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:  # noqa: A
 
 @public("real", "math.real")
 @takes(input=TENSOR)
+@for_ragged("elements")
 def real(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The real parts of complex numbers.
 
@@ -76,6 +79,7 @@ def real(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
 
 @public("imag", "math.imag")
 @takes(input=TENSOR)
+@for_ragged("elements")
 def imag(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The imaginary parts of complex numbers.
 
@@ -100,6 +104,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
 
 @public("angle", "math.angle")
 @takes(input=TENSOR)
+@for_ragged("elements")
 def angle(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """The angles of complex numbers in radians, between -pi and pi.
 
@@ -124,6 +129,7 @@ def angle(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
 
 @public("conj", "math.conj")
 @takes(x=TENSOR)
+@for_ragged("elements")
 def conj(x: Any, name: str | None = None) -> Tensor:
     """The conjugates of complex numbers.
 

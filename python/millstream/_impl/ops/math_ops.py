@@ -19,6 +19,7 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import operators
 from millstream._impl.ops.indexed_slices import IndexedSlices
@@ -122,6 +123,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public n
 
 @public("round", "math.round")
 @takes(x=TENSOR)
+@for_ragged("elements")
 def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
     """A tensor's elements rounded to whole numbers, halves to the even one.
 
@@ -137,9 +139,6 @@ def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public
     >>> tf.round([0.5, 1.5, -1.7]).eval()
     array([ 0.,  2., -2.], dtype=float32)
     """
-    if hasattr(x, "with_flat_values"):
-        ragged: Tensor = x.with_flat_values(round(x.flat_values, name))
-        return ragged
     value = convert_to_tensor(x, name="x")
     return value if value.dtype.is_integer else gen_ops.round(value, name)
 
@@ -183,6 +182,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 @public("saturate_cast", "dtypes.saturate_cast")
 @takes(value=TENSOR, dtype=DTYPE)
+@for_ragged("elements")
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """A tensor's elements as another type, those out of its range at its limits.
 
@@ -251,6 +251,7 @@ to_complex128 = public("to_complex128")(_caster("ToComplex128", dtypes.complex12
 
 @public("add_n", "math.add_n")
 @takes(inputs=TENSORS)
+@for_ragged("broadcast", in_lists=True)
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape.
 
@@ -400,6 +401,7 @@ def max_dtype(given: Sequence[dtypes.DType], order: Sequence[dtypes.DType]) -> d
 
 @public("clip_by_value")
 @takes(t=TENSOR, clip_value_min=TENSOR, clip_value_max=TENSOR)
+@for_ragged("elements")
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
 ) -> Tensor:

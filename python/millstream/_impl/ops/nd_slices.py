@@ -11,11 +11,13 @@ from millstream._impl.graph.arguments import INTEGER, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import array_join, array_ops
 
 
 @public("gather_nd", "manip.gather_nd")
 @takes(params=TENSOR, indices=TENSORS, batch_dims=INTEGER)
+@for_ragged("gather_nd")
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """The slices of a tensor that index vectors name.
 
@@ -87,6 +89,7 @@ def _joined(vectors: list[Any]) -> Tensor:
 
 @public("batch_gather")
 @takes(params=TENSOR, indices=TENSORS)
+@for_ragged("batch_gather")
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """The parts of a tensor at given indices of the last dimension of `indices`, batch by batch.
 

@@ -39,6 +39,8 @@ def binary(
     """
     if tensor.is_tensor and isinstance(other, TensorLike) and other.is_tensor:
         return function(other, tensor, name) if swapped else function(tensor, other, name)
+    if hasattr(other, "with_flat_values"):
+        return NotImplemented  # the operator of the ragged tensor
     graph = tensor.graph
     scope = graph.op_name(name) + "/"
     with graph.enter_scope(scope):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
-from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import FUNCTION, takes
-from millstream._impl.ops import check_ops
+from millstream._impl.ops.ragged_broadcast import of_elements
 from millstream._impl.ops.ragged_reductions import RaggedFunctions
-from millstream._impl.ops.ragged_rows import RaggedRows
 
 
 @public("ragged.map_flat_values")
@@ -38,66 +36,28 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> tf.get_default_session().run(tf.ragged.map_flat_values(tf.square, x)).to_list()
     [[1, 4], [], [9]]
     """
-    found: list[RaggedRows] = []
-    flat_args = [_flat(argument, found) for argument in args]
-    flat_kwargs = {name: _flat(argument, found) for name, argument in kwargs.items()}
-    if not found:
-        return op(*flat_args, **flat_kwargs)
-    with scopes.control_dependencies(_checks_of_splits(found)):
-        result = op(*flat_args, **flat_kwargs)
-    return _in_rows(found[0], result)
-
-
-def _flat(argument: Any, found: list[RaggedRows]) -> Any:
-    if isinstance(argument, RaggedRows):
-        found.append(argument)
-        return argument.flat_values
-    if isinstance(argument, list):
-        return [_flat(item, found) for item in argument]
-    return argument
-
-
-def _in_rows(like: Any, values: Any) -> Any:
-    for splits in reversed(like.nested_row_splits):
-        values = like._like(values, splits)
-    return values
-
-
-def _checks_of_splits(found: list[RaggedRows]) -> list[Any]:
-    """Checks of a step that all have rows of the same lengths."""
-    first = found[0]
-    checks = []
-    for other in found[1:]:
-        if other.ragged_rank != first.ragged_rank:
-            raise ValueError("Inputs must have identical ragged splits")
-        pairs = zip(first.nested_row_splits, other.nested_row_splits, strict=True)
-        for one, another in pairs:
-            if one is another:
-                continue
-            if one.dtype != another.dtype:
-                raise ValueError("Inputs must have identical ragged splits, of one type")
-            checks.append(
-                check_ops.assert_equal(
-                    one, another, message="Inputs must have identical ragged splits"
-                )
-            )
-    return [check for check in checks if check is not None]
+    return of_elements(op, args, kwargs)
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     """The method of an operator, and that for the ragged tensor on its right."""
 
     def left(self: Any, other: Any) -> Any:
-        return map_flat_values(function, self, other)
+        return of_elements(function, (self, other), {}, is_broadcast=True)
 
     def right(self: Any, other: Any) -> Any:
-        return map_flat_values(function, other, self)
+        return of_elements(function, (other, self), {}, is_broadcast=True)
 
     return left, right
 
 
 class RaggedArithmetic(RaggedFunctions):
-    """Rows with the operators of Python, on numbers and on rows of the same lengths."""
+    """Rows with the operators of Python.
+
+    The other operand has rows of the same lengths, or is broadcast to the rows.
+    """
+
+    __array_priority__ = 100  # NumPy's operators leave it to ours
 
     __add__, __radd__ = _binary(operator.add)
     __sub__, __rsub__ = _binary(operator.sub)
@@ -120,3 +80,6 @@ class RaggedArithmetic(RaggedFunctions):
 
     def __invert__(self) -> Any:
         return map_flat_values(gen_ops.logical_not, self)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("RaggedTensor may not be used as a boolean.")

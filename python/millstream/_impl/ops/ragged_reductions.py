@@ -9,6 +9,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_join, check_ops, math_ops, reductions
+from millstream._impl.ops.ragged_broadcast import of_elements
 from millstream._impl.ops.ragged_rows import RaggedRows, rowids_of_splits
 from millstream._impl.ops.ragged_slicing import gather_rows
 from millstream._impl.values import dtypes
@@ -39,7 +40,7 @@ def reduced(ragged: Any, kind: str, axis: Any, keep: bool, name: str | None) -> 
         if axis is None:
             whole: Any = getattr(reductions, kind)
             return whole(ragged.flat_values)
-        axes = _axes_of(axis, ragged.shape.ndims)
+        axes = axes_of(axis, ragged.shape.ndims)
         if kind in _TRUTHS:
             counted = ragged.with_flat_values(math_ops.cast(ragged.flat_values, dtypes.int32))
             found = _along(counted, _TRUTHS[kind], axes)
@@ -50,8 +51,8 @@ def reduced(ragged: Any, kind: str, axis: Any, keep: bool, name: str | None) -> 
         return _along(ragged, "reduce_sum", axes) / _along(ones, "reduce_sum", axes)
 
 
-def _axes_of(axis: Any, rank: int | None) -> list[int]:
-    """The dimensions, the last first."""
+def axes_of(axis: Any, rank: int | None) -> list[int]:
+    """The dimensions, the last first. ValueError if there are none such among `rank`."""
     found = []
     for one in axis if isinstance(axis, (list, tuple)) else [axis]:
         if rank is None and one < 0:
@@ -85,10 +86,10 @@ def _along_one(value: Any, kind: str, axis: int) -> Any:
         return value.with_values(_along_one(value.values, kind, axis - 1))
     rows = value.row_splits
     if axis == 1:
-        return _segments(kind, value.values, rowids_of_splits(rows), value.nrows())
+        return combined(kind, value.values, rowids_of_splits(rows), value.nrows())
     starts = gen_ops.gather_v2(rows, rowids_of_splits(rows), 0)
     places = math_ops.range(rows[-1], dtype=rows.dtype) - starts
-    return _segments(kind, value.values, places, _longest(value.row_lengths()))
+    return combined(kind, value.values, places, _longest(value.row_lengths()))
 
 
 def _longest(lengths: Tensor) -> Tensor:
@@ -97,7 +98,7 @@ def _longest(lengths: Tensor) -> Tensor:
     return longest
 
 
-def _segments(kind: str, values: Any, segments: Tensor, count: Tensor) -> Any:
+def combined(kind: str, values: Any, segments: Tensor, count: Tensor) -> Any:
     """The values of each segment as one; those that are rows, element by element."""
     if not isinstance(values, RaggedRows):
         return _SEGMENTS[kind](values, segments, count)
@@ -110,7 +111,7 @@ def _segments(kind: str, values: Any, segments: Tensor, count: Tensor) -> Any:
     _, places = gen_ops.ragged_range(
         starts, starts + lengths, convert_to_tensor(1, starts.dtype), Tsplits=splits.dtype
     )
-    return values._like(_segments(kind, values.values, places, splits[-1]), splits)
+    return values._like(combined(kind, values.values, places, splits[-1]), splits)
 
 
 def joined_rows(tensors: list[Any]) -> Any:
@@ -214,3 +215,13 @@ class RaggedFunctions(RaggedRows):
         for splits in reversed(indices.nested_row_splits):
             rows = self._like(rows, splits)
         return rows
+
+    def _of_elements(self, function: Any, arguments: Any, is_broadcast: bool) -> Any:
+        """What an operation on elements gives."""
+        return of_elements(function, arguments, {}, is_broadcast)
+
+    def _of_function(self, key: str, function: Any, args: Any, kwargs: Any) -> Any:
+        """What a function gives whose arguments it is among."""
+        from millstream._impl.ops import ragged_functions  # lazy: it imports ragged tensors
+
+        return ragged_functions.call(key, function, args, kwargs)

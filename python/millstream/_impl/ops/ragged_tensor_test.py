@@ -81,6 +81,10 @@ def test_other_forms() -> None:
     assert _list(make.from_tensor(dense, padding=0)) == _ROWS
     assert _list(make.from_tensor(dense)) == dense
     cube = np.arange(24).reshape(2, 3, 4)
+    nested = make.from_tensor(cube, lengths=([2, 1], [4, 0, 2]))
+    assert _list(nested) == [[[0, 1, 2, 3], []], [[12, 13]]]
+    with pytest.raises(ValueError, match="ragged_rank must be len"):
+        make.from_tensor(cube, lengths=([2, 1], [4, 0, 2]), ragged_rank=3)
     assert _list(make.from_tensor(cube, ragged_rank=2)) == cube.tolist()
     sparse = x.to_sparse()
     assert _run(sparse).dense_shape.tolist() == [4, 3]
@@ -117,7 +121,17 @@ def test_indices_and_slices() -> None:
     assert _run(deep[2, 1]).tolist() == [4, 5, 6]
     assert _list(deep[1:, :2]) == [row[:2] for row in _DEEP[1:]]
     assert _list(deep[:, :, 1:]) == [[inner[1:] for inner in row] for row in _DEEP]
+
+
+def test_new_axes() -> None:
+    x = tf.ragged.constant(_ROWS)
     assert _list(x[None]) == [_ROWS]
+    assert _list(x[None, 1:]) == [_ROWS[1:]]
+    assert _run(x[None, 2]).tolist() == [[4, 5]]
+    assert _list(x[:, None]) == [[row] for row in _ROWS]
+    assert _list(x[1:, None, :1]) == [[row[:1]] for row in _ROWS[1:]]
+    deep = tf.ragged.constant(_DEEP)
+    assert _list(deep[:, None, 1:]) == [[row[1:]] for row in _DEEP]
 
 
 def test_arithmetic() -> None:
@@ -132,8 +146,12 @@ def test_arithmetic() -> None:
         _ = x + tf.ragged.constant(_DEEP)
     with pytest.raises(tf.errors.InvalidArgumentError, match="identical ragged splits"):
         _run(x + tf.ragged.constant([[1], [2, 3], [4, 5], [6]]))
+    assert _list(tf.constant(1) + x) == _list(x + 1)
+    assert _list(np.ones([4, 1], np.int32) + x) == _list(x + 1)
     with pytest.raises(TypeError, match="ragged"):
-        tf.add(x, 1)
+        tf.reshape(x, [-1])
+    with pytest.raises(TypeError, match="may not be used as a boolean"):
+        bool(x)
 
 
 def test_fed_and_fetched() -> None:
@@ -149,6 +167,19 @@ def test_fed_and_fetched() -> None:
     flat = tf.nest.flatten(x, expand_composites=True)
     assert len(flat) == 3
     assert tf.nest.pack_sequence_as(x, flat, expand_composites=True).ragged_rank == 2
+
+
+def test_written_out() -> None:
+    x = tf.ragged.constant([[1], [2, 3]])
+    assert str(x) == repr(x)
+    assert repr(x).startswith("tf.RaggedTensor(values=<tf.Tensor")
+    assert "row_splits=<tf.Tensor" in repr(x)
+    with pytest.raises(ValueError, match="eager mode"):
+        x.to_list()
+    doubled = tf.ragged.map_flat_values(tf.multiply, x, 2)
+    assert doubled.op.name in [op.name for op in x.consumers()]
+    assert _list(x.with_flat_values([7, 8, 9])) == [[7], [8, 9]]
+    assert _run(x.bounding_shape(axis=1, out_type=tf.int32)) == 2
 
 
 def test_gradients_pass_through() -> None:

@@ -11,19 +11,20 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import NUMBER, TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import array_creation, array_join, math_ops
 
 unsorted_segment_sum = public("unsorted_segment_sum", "math.unsorted_segment_sum")(
-    gen_ops.unsorted_segment_sum
+    for_ragged("unsorted_segment_sum")(gen_ops.unsorted_segment_sum)
 )
 unsorted_segment_max = public("unsorted_segment_max", "math.unsorted_segment_max")(
-    gen_ops.unsorted_segment_max
+    for_ragged("unsorted_segment_max")(gen_ops.unsorted_segment_max)
 )
 unsorted_segment_min = public("unsorted_segment_min", "math.unsorted_segment_min")(
-    gen_ops.unsorted_segment_min
+    for_ragged("unsorted_segment_min")(gen_ops.unsorted_segment_min)
 )
 unsorted_segment_prod = public("unsorted_segment_prod", "math.unsorted_segment_prod")(
-    gen_ops.unsorted_segment_prod
+    for_ragged("unsorted_segment_prod")(gen_ops.unsorted_segment_prod)
 )
 segment_max = public("segment_max", "math.segment_max")(gen_ops.segment_max)
 segment_mean = public("segment_mean", "math.segment_mean")(gen_ops.segment_mean)
@@ -47,6 +48,7 @@ def _divided(
     public_name: str, what: str, divisor: Callable[[Tensor], Tensor], outcome: str
 ) -> Callable[..., Tensor]:
     @takes(data=TENSOR, segment_ids=TENSOR, num_segments=NUMBER)
+    @for_ragged(public_name)
     def divided(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
         scope_name = public_name.title().replace("_", "")
         with scopes.name_scope(name, scope_name, [data, segment_ids, num_segments]):

@@ -10,12 +10,14 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGER, TENSOR, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import array_ops, matrices
 from millstream._impl.values import dtypes
 
 
 @public("boolean_mask")
 @takes(tensor=TENSOR, mask=TENSOR, axis=INTEGER)
+@for_ragged("boolean_mask")
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
 ) -> Tensor:

@@ -10,6 +10,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import TENSOR, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import reductions
 
 
@@ -84,6 +85,7 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
 
 @public("math.reciprocal_no_nan")
 @takes(x=TENSOR)
+@for_ragged("elements")
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """1 / x, element by element, and 0 for 0.
 
