@@ -25,7 +25,7 @@ from millstream._impl.variables import variable_ops
 from millstream._impl.variables.variables import Variable
 
 if TYPE_CHECKING:
-    from millstream._impl.session.session import BaseSession
+    from millstream._impl.session.base_session import BaseSession
     from millstream._impl.train.coordinator import Coordinator
 
 _OPTIMIZER = Kind("a tf.train.Optimizer", lambda value: isinstance(value, Optimizer))

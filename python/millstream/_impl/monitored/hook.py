@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from millstream._impl.base.public import public
 
 if TYPE_CHECKING:
-    from millstream._impl.session.session import BaseSession
+    from millstream._impl.session.base_session import BaseSession
     from millstream._impl.train.coordinator import Coordinator
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream._impl.base.public import public
 from millstream._impl.graph.stacks import STACKS
-from millstream._impl.session.session import BaseSession
+from millstream._impl.session.base_session import BaseSession
 
 
 @public("get_default_session")

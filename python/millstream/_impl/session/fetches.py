@@ -16,7 +16,7 @@ from millstream._impl.session import tensor_handles
 
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
-    from millstream._impl.session.session import BaseSession
+    from millstream._impl.session.base_session import BaseSession
 
 
 class Fetches:

@@ -11,7 +11,7 @@ from millstream._impl.ops.array_creation import placeholder
 from millstream._impl.values import dtypes
 
 if TYPE_CHECKING:
-    from millstream._impl.session.session import BaseSession
+    from millstream._impl.session.base_session import BaseSession
     from millstream._impl.values.dtypes import DType
 
 OPS = frozenset({"GetSessionHandle"})  # their outputs are handles
