@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import millstream as tf
+from millstream.argument_arrays import calls_of_arrays
 from millstream.argument_checkpoints import calls_of_checkpoints
 from millstream.argument_columns import calls_of_columns
+from millstream.argument_files import calls_of_files
 from millstream.argument_images import calls_of_images
 from millstream.argument_inputs import calls_of_inputs
 from millstream.argument_library import calls_of_library
@@ -26,7 +26,7 @@ from millstream.argument_linear_operators import calls_of_linear_operators
 from millstream.argument_programs import calls_of_programs
 from millstream.argument_sessions import calls_of_sessions
 from millstream.argument_signals import calls_of_signals
-from millstream.argument_tables import IMAGES, Calls, X, calls_of_networks
+from millstream.argument_tables import Calls, X, calls_of_networks
 from millstream.public_names import public_callables
 
 
@@ -37,168 +37,24 @@ class Wrong:
         return "<Wrong>"
 
 
-_UNARY = (
-    "abs acos acosh asin asinh atan atanh ceil cos cosh digamma erf erfc exp expm1 floor identity "
-    "inv is_finite is_inf is_nan lgamma log log1p negative reciprocal rint round rsqrt sigmoid "
-    "sign sin sinh sqrt square stop_gradient tan tanh"
-)
-_BINARY = (
-    "add atan2 div div_no_nan divide equal floordiv floormod greater greater_equal less "
-    "less_equal maximum minimum multiply not_equal pow realdiv squared_difference subtract "
-    "truediv truncatediv truncatemod"
-)
-_REDUCTIONS = (
-    "count_nonzero reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum"
-)
 _RELATIONS = "equal greater greater_equal less less_equal near none_equal"
 _SIGNS = "negative non_negative non_positive positive"
 _SCATTERS = "update add sub mul div min max"
 _COLLECTIONS = (
     "global_variables local_variables model_variables moving_average_variables trainable_variables"
 )
-
-
 _NUMBERS = itertools.count()  # of names that are given once
-
-
-def _description_node() -> Any:
-    node = tf.NodeDef(op="TensorSummary")
-    node.attr["description"].s = b"{}"
-    return node
 
 
 def _variable() -> Any:
     return tf.Variable([1.0, 2.0])
 
 
-def _option() -> dict[str, Any]:
-    return {"name": "o", "flag_values": tf.flags.FlagValues()}
-
-
-def _derived() -> dict[str, Any]:
-    x = tf.placeholder(tf.float32, [2])
-    return {"x": x, "x_shape": [2], "y": x * x, "y_shape": [2]}
-
-
-def _declared(argument: str, value: Any) -> dict[str, Any]:
-    options = tf.flags.FlagValues()
-    tf.flags.DEFINE_string("o", "x", flag_values=options)
-    return {argument: value, "flag_values": options}
-
-
-def _event_file() -> str:
-    folder = tempfile.mkdtemp()
-    tf.summary.FileWriter(folder).close()
-    return os.path.join(folder, os.listdir(folder)[0])
-
-
 def _table() -> Calls:
     """The calls of all functions."""
     table: Calls = {
-        **{getattr(tf, name): lambda: {"x": X} for name in _UNARY.split()},
-        **{getattr(tf, name): lambda: {"x": X, "y": X} for name in _BINARY.split()},
-        **{getattr(tf, name): lambda: {"input_tensor": X} for name in _REDUCTIONS.split()},
+        **calls_of_arrays(),
         **{getattr(tf, name): dict for name in _COLLECTIONS.split()},
-        tf.identity: lambda: {"input": X},
-        tf.stop_gradient: lambda: {"input": X},
-        tf.identity_n: lambda: {"input": [X]},
-        tf.reduce_all: lambda: {"input_tensor": [True]},
-        tf.reduce_any: lambda: {"input_tensor": [True]},
-        tf.logical_and: lambda: {"x": [True], "y": [True]},
-        tf.logical_or: lambda: {"x": [True], "y": [True]},
-        tf.logical_not: lambda: {"x": [True]},
-        tf.logical_xor: lambda: {"x": tf.constant([True]), "y": tf.constant([True])},
-        tf.diag: lambda: {"diagonal": [1.0, 2.0]},
-        tf.diag_part: lambda: {"input": X},
-        tf.matrix_band_part: lambda: {"input": [X, X], "num_lower": 1, "num_upper": 0},
-        tf.matrix_diag: lambda: {
-            "diagonal": X, "k": 1, "num_rows": 3, "num_cols": 3, "padding_value": 2.0,
-        },
-        tf.matrix_diag_part: lambda: {"input": [X, X], "k": [0, 1], "padding_value": 2.0},
-        tf.matrix_set_diag: lambda: {"input": [X, X], "diagonal": X, "k": 0},
-        tf.roll: lambda: {"input": X, "shift": 1, "axis": 0},
-        tf.bincount: lambda: {
-            "arr": [1, 0], "weights": [0.5, 1.0], "minlength": 1, "maxlength": 3, "dtype": tf.int64,
-        },
-        tf.bitcast: lambda: {"input": X, "type": tf.int32},
-        tf.broadcast_dynamic_shape: lambda: {"shape_x": [2, 1], "shape_y": [3]},
-        tf.histogram_fixed_width: lambda: {
-            "values": X, "value_range": [0.0, 5.0], "nbins": 2, "dtype": tf.int64,
-        },
-        tf.histogram_fixed_width_bins: lambda: {
-            "values": X, "value_range": [0.0, 5.0], "nbins": 2, "dtype": tf.int32,
-        },
-        tf.lin_space: lambda: {"start": 0.0, "stop": 1.0, "num": 3},
-        tf.parallel_stack: lambda: {"values": [X, X]},
-        tf.searchsorted: lambda: {
-            "sorted_sequence": X, "values": X, "side": "right", "out_type": tf.int64,
-        },
-        tf.unravel_index: lambda: {"indices": [1], "dims": [2, 2]},
-        **{
-            getattr(tf, f"segment_{kind}"): lambda: {"data": X, "segment_ids": [0, 1]}
-            for kind in ("max", "mean", "min", "prod", "sum")
-        },
-        **{
-            getattr(tf, f"unsorted_segment_{kind}"): lambda: {
-                "data": X, "segment_ids": [0, 1], "num_segments": 2,
-            }
-            for kind in ("max", "min", "prod")
-        },
-        **{
-            getattr(tf, f"sparse_segment_{kind}"): lambda: {
-                "data": X, "indices": [0, 1], "segment_ids": [0, 1], "num_segments": 2,
-            }
-            for kind in ("mean", "sqrt_n", "sum")
-        },
-        tf.math.reduce_euclidean_norm: lambda: {"input_tensor": X, "axis": 0},
-        tf.betainc: lambda: {"a": X, "b": X, "x": 0.5},
-        tf.igamma: lambda: {"a": X, "x": X},
-        tf.igammac: lambda: {"a": X, "x": X},
-        tf.math.bessel_i0e: lambda: {"x": X},
-        tf.math.bessel_i1e: lambda: {"x": X},
-        tf.as_string: lambda: {
-            "input": X, "precision": 2, "scientific": False, "shortest": False, "width": 5,
-            "fill": "0",
-        },
-        tf.decode_base64: lambda: {"input": ["YWI"]},
-        tf.decode_compressed: lambda: {"bytes": ["ab"], "compression_type": ""},
-        tf.decode_raw: lambda: {
-            "input_bytes": ["ab"], "out_type": tf.uint8, "little_endian": False,
-        },
-        tf.encode_base64: lambda: {"input": ["ab"], "pad": True},
-        tf.reduce_join: lambda: {"inputs": [["a"]], "axis": [0], "separator": "-"},
-        tf.string_strip: lambda: {"input": [" a"]},
-        tf.string_to_number: lambda: {"string_tensor": ["1"], "out_type": tf.int32},
-        tf.strings.length: lambda: {"input": ["a"], "unit": "BYTE"},
-        tf.substr: lambda: {"input": ["abc"], "pos": 1, "len": 1, "unit": "BYTE"},
-        tf.random.stateless_uniform: lambda: {
-            "shape": [2], "seed": [1, 2], "minval": 0.0, "maxval": 2.0, "dtype": tf.float32,
-        },
-        **{
-            getattr(tf.random, f"stateless_{kind}"): lambda: {
-                "shape": [2], "seed": [1, 2], "mean": 1.0, "stddev": 2.0, "dtype": tf.float32,
-            }
-            for kind in ("normal", "truncated_normal")
-        },
-        tf.cross: lambda: {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0]},
-        tf.sparse_matmul: lambda: {
-            "a": X, "b": X, "transpose_a": True, "transpose_b": True, "a_is_sparse": True,
-            "b_is_sparse": True,
-        },
-        tf.fingerprint: lambda: {"data": ["a"], "method": "farmhash64"},
-        tf.string_to_hash_bucket: lambda: {"string_tensor": ["a"], "num_buckets": 5},
-        tf.string_to_hash_bucket_fast: lambda: {"input": ["a"], "num_buckets": 5},
-        tf.string_to_hash_bucket_strong: lambda: {
-            "input": ["a"], "num_buckets": 5, "key": [1, 2],
-        },
-        tf.ensure_shape: lambda: {"x": X, "shape": [None, 2]},
-        tf.guarantee_const: lambda: {"input": X},
-        tf.invert_permutation: lambda: {"x": [1, 0]},
-        tf.setdiff1d: lambda: {"x": [1, 2], "y": [2], "index_dtype": tf.int64},
-        tf.unique_with_counts: lambda: {"x": [1, 2, 1], "out_idx": tf.int64},
-        tf.where_v2: lambda: {"condition": True, "x": X, "y": X},
-        tf.accumulate_n: lambda: {"inputs": [X, X]},
-        tf.add_n: lambda: {"inputs": [X, X]},
         tf.add_to_collections: lambda: {"names": ["a"], "value": 1},
         tf.argmax: lambda: {"input": X},
         tf.argmin: lambda: {"input": X},
@@ -444,88 +300,13 @@ def _table() -> Calls:
             "loss": tf.constant(1.0),
             "var_list": [_variable()],
         },
-        tf.app.run: lambda: {"main": lambda argv: None, "argv": ["prog"]},
-        tf.compat.as_bytes: lambda: {"bytes_or_text": "a"},
-        tf.compat.as_text: lambda: {"bytes_or_text": "a"},
-        tf.compat.forward_compatible: lambda: {"year": 2019, "month": 1, "day": 1},
-        tf.compat.forward_compatibility_horizon: lambda: {"year": 2019, "month": 1, "day": 1},
-        tf.errors.error_code_from_exception_type: lambda: {"cls": tf.errors.NotFoundError},
-        tf.errors.exception_type_from_error_code: lambda: {"error_code": 5},
-        tf.flags.DEFINE_bool: lambda: {**_option(), "default": True},
-        tf.flags.DEFINE_enum: lambda: {**_option(), "default": "x", "enum_values": ["x"]},
-        tf.flags.DEFINE_float: lambda: {**_option(), "default": 1.0},
-        tf.flags.DEFINE_integer: lambda: {**_option(), "default": 1},
-        tf.flags.DEFINE_list: lambda: {**_option(), "default": "x"},
-        tf.flags.DEFINE_multi_integer: lambda: {**_option(), "default": 1},
-        tf.flags.DEFINE_multi_string: lambda: {**_option(), "default": "x"},
-        tf.flags.DEFINE_spaceseplist: lambda: {**_option(), "default": "x"},
-        tf.flags.DEFINE_string: lambda: {**_option(), "default": "x"},
-        tf.flags.mark_flag_as_required: lambda: _declared("flag_name", "o"),
-        tf.flags.mark_flags_as_required: lambda: _declared("flag_names", ["o"]),
-        tf.flags.mark_flags_as_mutual_exclusive: lambda: _declared("flag_names", ["o"]),
-        tf.flags.register_validator: lambda: {**_declared("flag_name", "o"), "checker": bool},
         tf.initializers.he_normal: dict,
         tf.initializers.he_uniform: dict,
         tf.initializers.identity: dict,
         tf.initializers.lecun_normal: dict,
         tf.initializers.lecun_uniform: dict,
-        tf.logging.log: lambda: {"level": 10, "msg": "m"},
-        tf.logging.log_every_n: lambda: {"level": 10, "msg": "m", "n": 2},
-        tf.logging.log_first_n: lambda: {"level": 10, "msg": "m", "n": 2},
-        tf.logging.log_if: lambda: {"level": 10, "msg": "m", "condition": True},
-        tf.logging.set_verbosity: lambda: {"v": 10},
         tf.sparse_placeholder: lambda: {"dtype": tf.float32},
-        tf.train.summary_iterator: lambda: {"path": _event_file()},
-        tf.summary.FileWriter: lambda: {"logdir": tempfile.mkdtemp()},
-        tf.summary.scalar: lambda: {"name": "s", "tensor": 1.0},
-        tf.summary.histogram: lambda: {"name": "s", "values": X},
-        tf.summary.image: lambda: {"name": "s", "tensor": IMAGES},
-        tf.summary.audio: lambda: {"name": "s", "tensor": [[0.5]], "sample_rate": 8000.0},
-        tf.summary.get_summary_description: lambda: {"node_def": _description_node()},
-        tf.summary.tensor_summary: lambda: {"name": "s", "tensor": X},
-        tf.summary.text: lambda: {"name": "s", "tensor": "t"},
-        tf.summary.merge: lambda: {"inputs": [tf.summary.scalar("s", 1.0)]},
-        tf.summary.merge_all: dict,
-        tf.scalar_summary: lambda: {"tags": ["s"], "values": [1.0]},
-        tf.histogram_summary: lambda: {"tag": "s", "values": X},
-        tf.image_summary: lambda: {"tag": "s", "tensor": IMAGES},
-        tf.gfile.GFile: lambda: {"name": "f"},
-        tf.gfile.FastGFile: lambda: {"name": "f"},
-        tf.gfile.Exists: lambda: {"filename": "f"},
-        tf.gfile.IsDirectory: lambda: {"dirname": "f"},
-        tf.gfile.Glob: lambda: {"filename": "f"},
-        tf.gfile.ListDirectory: lambda: {"dirname": tempfile.mkdtemp()},
-        tf.gfile.MkDir: lambda: {"dirname": os.path.join(tempfile.mkdtemp(), "d")},
-        tf.gfile.MakeDirs: lambda: {"dirname": os.path.join(tempfile.mkdtemp(), "d")},
-        tf.gfile.Remove: lambda: {"filename": tempfile.mkstemp()[1]},
-        tf.gfile.DeleteRecursively: lambda: {"dirname": tempfile.mkdtemp()},
-        tf.gfile.Stat: lambda: {"filename": tempfile.mkdtemp()},
-        tf.gfile.Copy: lambda: {
-            "oldpath": tempfile.mkstemp()[1], "newpath": os.path.join(tempfile.mkdtemp(), "f")
-        },
-        tf.gfile.Rename: lambda: {
-            "oldname": tempfile.mkstemp()[1], "newname": os.path.join(tempfile.mkdtemp(), "f")
-        },
-        tf.gfile.Walk: lambda: {"top": tempfile.mkdtemp()},
-        tf.graph_util.extract_sub_graph: lambda: {"graph_def": tf.GraphDef(), "dest_nodes": []},
-        tf.graph_util.remove_training_nodes: lambda: {"input_graph": tf.GraphDef()},
-        tf.graph_util.convert_variables_to_constants: lambda: {
-            "sess": tf.get_default_session(), "input_graph_def": tf.GraphDef(),
-            "output_node_names": [],
-        },
-        tf.graph_util.must_run_on_cpu: lambda: {"node": tf.no_op()},
-        tf.graph_util.tensor_shape_from_node_def_name: lambda: {
-            "graph": tf.get_default_graph(), "input_name": tf.constant(1.0).name
-        },
-        tf.test.assert_equal_graph_def: lambda: {
-            "actual": tf.GraphDef(), "expected": tf.GraphDef()
-        },
-        tf.test.compute_gradient: _derived,
-        tf.test.compute_gradient_error: _derived,
-        tf.test.test_src_dir_path: lambda: {"relative_path": "f"},
-        tf.train.global_step: lambda: {
-            "sess": tf.get_default_session(), "global_step_tensor": tf.constant(0)
-        },
+        **calls_of_files(),
         **calls_of_checkpoints(),
         **calls_of_columns(),
         **calls_of_inputs(),
