@@ -1,4 +1,4 @@
-// Random ops, variables, optimizer steps and summaries.
+// Random ops, variables, optimizer steps, tables and summaries.
 #include <string>
 
 #include "framework/ops/shape_tester.h"
@@ -283,6 +283,20 @@ TEST(SparseStepTest, SlotsHaveTheVariablesShapeAndRatesAreScalars) {
   EXPECT_EQ(momentum("[5]", "[]"), "");
   EXPECT_THAT(momentum("[4]", "[]"), HasSubstr("'accum' of ResourceSparseApplyMomentum"));
   EXPECT_THAT(momentum("[5]", "[1]"), HasSubstr("'momentum' of ResourceSparseApplyMomentum"));
+}
+
+TEST(DenseTableTest, HasKeysOfTheShapeOfItsReservedOnes) {
+  for (const char* key : {"[]", "[3]", "[?]"}) {
+    EXPECT_EQ(ShapeTester("MutableDenseHashTable").Input(key).Shapes(), "[2]") << key;
+    EXPECT_EQ(ShapeTester("_MutableDenseHashTable").Input(key).Shapes(), "[]") << key;
+    EXPECT_EQ(ShapeTester("MutableDenseHashTableV2").Input(key).Input(key).Shapes(), "[]") << key;
+  }
+  for (const char* op : {"MutableDenseHashTable", "_MutableDenseHashTable"}) {
+    EXPECT_EQ(ShapeTester(op).Input("?").Shapes().substr(0, 1), "[") << op;
+    EXPECT_THAT(ShapeTester(op).Input("[2,2]").Shapes(), HasSubstr("'empty_key' of ")) << op;
+  }
+  EXPECT_THAT(ShapeTester("MutableDenseHashTableV2").Input("[2]").Input("[3]").Shapes(),
+              HasSubstr("'deleted_key' of "));
 }
 
 TEST(SummaryTest, IsAScalarAndLeavesArgumentsToTheStep) {

@@ -121,6 +121,8 @@ def test_indices_and_slices() -> None:
     assert _run(deep[2, 1]).tolist() == [4, 5, 6]
     assert _list(deep[1:, :2]) == [row[:2] for row in _DEEP[1:]]
     assert _list(deep[:, :, 1:]) == [[inner[1:] for inner in row] for row in _DEEP]
+    pairs = tf.RaggedTensor.from_row_lengths([[1, 2], [3, 4], [5, 6]], [2, 1])
+    assert _list(pairs[..., 0]) == [[1, 3], [5]]
 
 
 def test_new_axes() -> None:
