@@ -259,7 +259,7 @@ def one_hot(
     Parameters
     ----------
     indices
-        The indices; those outside [0, depth) give no such place.
+        The indices, which may be ragged; those outside [0, depth) give no such place.
     depth
         Length of the vectors.
     on_value, off_value

@@ -82,7 +82,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     Parameters
     ----------
     values
-        The tensors.
+        The tensors; or ragged tensors, whose rows may differ.
     axis
         Where the new dimension is; negative counts from the end.
     name

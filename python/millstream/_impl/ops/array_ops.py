@@ -99,7 +99,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be ragged.
     name
         Name of the result.
     out_type
@@ -122,7 +122,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be ragged.
     name
         Name of the result.
 
@@ -192,7 +192,7 @@ def expand_dims(
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be ragged.
     axis
         Where to insert it; negative counts from the end.
     name
@@ -225,9 +225,9 @@ def squeeze(
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be ragged.
     axis
-        Which dimensions to drop, by default all of size 1.
+        Which dimensions to drop, by default all of size 1; of a ragged tensor they must be given.
     name
         Name of the result.
     squeeze_dims
@@ -378,7 +378,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be ragged.
     multiples
         How often, for each dimension.
     name
@@ -450,7 +450,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         Truth values: of the shape of `x`, or a vector that chooses rows. Without `x` and `y` also
         numbers, of which those that are not 0 count.
     x, y
-        Tensors of one type and shape.
+        Tensors of one type and shape; ragged, if the condition is, and else they may be.
     name
         Name of the result.
 

@@ -258,7 +258,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     Parameters
     ----------
     inputs
-        The tensors; slices are made whole.
+        The tensors, which may be ragged; slices are made whole.
     name
         Name of the result.
 

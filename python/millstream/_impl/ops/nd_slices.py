@@ -24,7 +24,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     Parameters
     ----------
     params
-        The tensor, or a variable, of which only those slices are read then.
+        The tensor, which may be ragged; or a variable, of which only those slices are read.
     indices
         The vectors, along the last dimension: n numbers name a place along each of the first n
         dimensions (after `batch_dims`) of `params`.
@@ -96,7 +96,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     Parameters
     ----------
     params
-        The tensor.
+        The tensor, which may be ragged, as may `indices`.
     indices
         The indices; all dimensions but the last one are those of `params`.
     name

@@ -26,7 +26,7 @@ def boolean_mask(
     Parameters
     ----------
     tensor
-        The tensor.
+        The tensor, which may be ragged.
     mask
         Booleans, of a known rank of at least 1, in the shape of dimensions of the tensor.
     name
