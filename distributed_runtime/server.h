@@ -39,6 +39,7 @@ class Server {
   // The same for a while. True if Stop was called.
   bool Join(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
   const std::shared_ptr<Worker>& worker() const { return worker_; }
+  const std::shared_ptr<Master>& master() const { return master_; }
   // See Master::AddStatus.
   void AddStatus(proto::TaskStatusRecord* status) { master_->AddStatus(status); }
   // One heartbeat: see Master::Beat and both EndAbandoned.

@@ -18,12 +18,22 @@ ThreadCache* ThreadCache::Global() {
 }
 
 void ThreadCache::Run(std::function<void()> work) {
+  std::function<void(std::function<void()>)> take;
   {
     absl::MutexLock lock(&mutex_);
-    waiting_.push_back(std::move(work));
-    if (waiting_.size() <= idle_) return;
+    take = take_;
+    if (take == nullptr) {
+      waiting_.push_back(std::move(work));
+      if (waiting_.size() <= idle_) return;
+    }
   }
+  if (take != nullptr) return take(std::move(work));
   std::thread([this] { Loop(); }).detach();
+}
+
+void ThreadCache::GiveTo(std::function<void(std::function<void()>)> take) {
+  absl::MutexLock lock(&mutex_);
+  take_ = std::move(take);
 }
 
 void ThreadCache::Loop() {

@@ -17,6 +17,9 @@ class ThreadCache {
   static ThreadCache* Global();  // never destroyed
 
   void Run(std::function<void()> work) ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on `take` gets the work, to call it on a thread of its own; null: threads of this
+  // class do again. For simulations of clusters, which choose what runs when.
+  void GiveTo(std::function<void(std::function<void()>)> take) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Loop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -25,6 +28,7 @@ class ThreadCache {
   absl::Mutex mutex_;
   std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void(std::function<void()>)> take_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

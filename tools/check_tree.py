@@ -52,6 +52,7 @@ TIMED_TESTS = {
     "plugin_probe_test.py": "polls the table of processes for an event",
     "session_test.py": "sends a signal at a moment of which any will do; a guard against hanging",
     "session_threads_test.cc": "lets the time of a step pass while the step stands still",
+    "simulation_test.cc": "reads a virtual clock",
     "state_test.py": "closes sessions at moments of which any will do, again and again",
     "step_scheduler_test.cc": "polls a flag",
     "thread_team_test.cc": "lets workers fall asleep; nothing is asserted of it",

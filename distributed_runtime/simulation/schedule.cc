@@ -1,0 +1,175 @@
+#include "distributed_runtime/simulation/schedule.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "core/session/session.h"
+#include "core/testing/session_fixture.h"
+#include "distributed_runtime/simulation/chance.h"
+#include "distributed_runtime/simulation/sim_client.h"
+#include "distributed_runtime/simulation/sim_cluster.h"
+#include "distributed_runtime/simulation/sim_trace.h"
+#include "distributed_runtime/simulation/virtual_threads.h"
+#include "distributed_runtime/thread_cache.h"
+#include "framework/plugin/host_interfaces.h"
+
+namespace millstream {
+namespace {
+
+// Clients begin nothing afterwards, and faults are over.
+constexpr absl::Duration kActive = absl::Seconds(12);
+// A lease ends after 31 heartbeats; no other wait takes as long.
+constexpr absl::Duration kMostUntilClean = absl::Seconds(60);
+
+// All that belongs to one schedule.
+class Schedule {
+ public:
+  Schedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log)
+      : seed_(seed),
+        chance_(Mixed(seed, "schedule")),
+        threads_(Mixed(seed, "threads")),
+        trace_(&threads_, log),
+        network_(&threads_, &trace_, Mixed(seed, "network"), sabotage),
+        cluster_(&threads_, &network_, &trace_, sabotage,
+                 [this](int task, int process, std::shared_ptr<Master> master) {
+                   if (task >= num_clients_) return;
+                   SimClient(&clients_, task, process, std::move(master), seed_).Run();
+                 }),
+        num_clients_(1 + chance_.Below(2)) {
+    clients_.threads = &threads_;
+    clients_.cluster = &cluster_;
+    clients_.trace = &trace_;
+    clients_.end = threads_.now() + kActive;
+    ThreadCache::Global()->GiveTo([this](std::function<void()> work) {
+      threads_.Start("work of a handler", std::move(work));
+    });
+  }
+
+  // False if something hangs, so that the object cannot be destroyed.
+  bool Run() {
+    BeginTasks();
+    const int faults = chance_.Below(4);
+    for (int i = 0; i < faults; ++i) PlanFault();
+    absl::Time now = clients_.end;
+    const absl::Time limit = now + kMostUntilClean;
+    bool is_endless = !threads_.RunUntil(now);
+    while (!is_endless && now < limit && !Unclean().empty()) {
+      now += absl::Seconds(1);
+      is_endless = !threads_.RunUntil(now);
+    }
+    if (is_endless) Find("threads go round in circles");
+    for (const std::string& text : Unclean()) Find(text);
+    return !is_endless && StopTasks(now);
+  }
+
+  ScheduleResult Result() const {
+    ScheduleResult result;
+    result.findings = clients_.findings;
+    result.trace = trace_.sum();
+    result.steps = clients_.steps;
+    result.failed = clients_.failed;
+    result.faults = faults_;
+    return result;
+  }
+
+ private:
+  void Find(const std::string& text) { clients_.findings.push_back(text); }
+
+  // The last task may begin late.
+  void BeginTasks() {
+    for (int task = 0; task + 1 < SimCluster::kTasks; ++task) cluster_.Begin(task);
+    const int last = SimCluster::kTasks - 1;
+    if (!chance_.OneIn(4)) return cluster_.Begin(last);
+    cluster_.NoteFault();
+    ++faults_;
+    const absl::Duration late = chance_.Between(absl::Milliseconds(10), absl::Seconds(3));
+    threads_.At(threads_.now() + late, [this, last] { cluster_.Begin(last); });
+  }
+
+  void PlanFault() {
+    ++faults_;
+    const absl::Duration at = chance_.Between(absl::Milliseconds(100), absl::Seconds(9));
+    const int kind = chance_.Below(4);
+    const int task = chance_.Below(SimCluster::kTasks);
+    const int other = (task + 1 + chance_.Below(SimCluster::kTasks - 1)) % SimCluster::kTasks;
+    const absl::Duration away = chance_.OneIn(2)
+                                    ? chance_.Between(absl::Microseconds(1), absl::Milliseconds(50))
+                                    : chance_.Between(absl::Milliseconds(50), absl::Seconds(4));
+    const absl::Duration held = chance_.OneIn(2)
+                                    ? chance_.Between(absl::Milliseconds(1), absl::Seconds(1))
+                                    : chance_.Between(absl::Seconds(1), absl::Seconds(9));
+    threads_.At(threads_.now() + at, [this, kind, task, other, away, held] {
+      switch (kind) {
+        case 0: return cluster_.Kill(task, away);
+        case 1: return cluster_.Leave(task, away);
+        case 2: cluster_.NoteFault(); return network_.Break(task, other);
+        default: cluster_.NoteFault(); return network_.Hold(task, other, threads_.now() + held);
+      }
+    });
+  }
+
+  // What has not ended, although it will.
+  std::vector<std::string> Unclean() {
+    std::vector<std::string> texts = cluster_.Held();
+    const std::vector<std::string> alive = threads_.Alive();
+    if (!alive.empty()) texts.push_back(absl::StrCat("hangs: ", absl::StrJoin(alive, "; ")));
+    for (const std::string& call : network_.OpenCalls()) {
+      texts.push_back(absl::StrCat("a call has not ended: ", call));
+    }
+    return texts;
+  }
+
+  bool StopTasks(absl::Time now) {
+    const bool was_clean = Unclean().empty();
+    cluster_.StopAll();
+    const bool is_endless = !threads_.RunUntil(now + absl::Seconds(20));
+    const std::vector<std::string> alive = threads_.Alive();
+    if (was_clean && !alive.empty()) {
+      Find(absl::StrCat("tasks do not stop: ", absl::StrJoin(alive, "; ")));
+    }
+    return alive.empty() && !is_endless && network_.OpenCalls().empty();
+  }
+
+  // Members are destroyed from the bottom up: who uses the threads before them.
+  const uint64_t seed_;
+  Chance chance_;
+  VirtualThreads threads_;
+  SimTrace trace_;
+  SimNetwork network_;
+  SimClients clients_;
+  SimCluster cluster_;
+  const int num_clients_;
+  int faults_ = 0;
+};
+
+}  // namespace
+
+ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log) {
+  auto schedule = std::make_unique<Schedule>(seed, sabotage, log);
+  const bool has_ended = schedule->Run();
+  ThreadCache::Global()->GiveTo(nullptr);
+  ScheduleResult result = schedule->Result();
+  if (has_ended) return result;
+  // Threads and calls that hang use it as long as the process lives.
+  static auto* const hanging = new std::vector<std::unique_ptr<Schedule>>;
+  hanging->push_back(std::move(schedule));
+  return result;
+}
+
+void PrepareSchedules() {
+  Status status = LoadCpuPlugin();
+  if (status.ok()) status = Session::PrepareProcess();
+  if (!status.ok()) {
+    std::cerr << "no kernels: " << status << "\n";
+    std::abort();
+  }
+  // Sessions of masters that are gone are no news here.
+  SetHostLogLevel(MS_LOG_ERROR);
+}
+
+}  // namespace millstream

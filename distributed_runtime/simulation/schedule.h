@@ -1,0 +1,35 @@
+// A schedule: a cluster, its clients and faults, all chosen by a seed.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SCHEDULE_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distributed_runtime/simulation/sim_network.h"
+
+namespace millstream {
+
+struct ScheduleResult {
+  // What must not be: wrong values, unclear errors, steps that hang, what is held at the end.
+  std::vector<std::string> findings;
+  uint64_t trace = 0;  // of all events, see SimTrace
+  int64_t steps = 0;   // increments that clients asked for
+  int64_t failed = 0;  // requests of clients that failed
+  int faults = 0;
+};
+
+// Three tasks and one or two clients run for some seconds of virtual time, with up to three faults:
+// a task is killed or leaves, and begins again; connections break; messages are held for a while; a
+// task may begin late. Then nothing happens any more, and all must end. `log`, unless null, gets
+// the events. One schedule at a time runs in a process, in which nothing else uses ThreadCache, and
+// PrepareSchedules was called before. What hangs keeps its threads and memory.
+ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
+                           std::vector<std::string>* log = nullptr);
+
+// Loads the kernels. Ends the process if there are none.
+void PrepareSchedules();
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SCHEDULE_H_

@@ -1,0 +1,239 @@
+#include "distributed_runtime/simulation/sim_client.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "framework/tensor.h"
+
+namespace millstream {
+namespace {
+
+constexpr int kMostSteps = 12;  // of a process
+constexpr int kMostSessions = 8;
+constexpr absl::Duration kPatience = absl::Seconds(10);  // for tasks, as a session begins
+
+}  // namespace
+
+SimGraph::SimGraph(int client) : client_(client), build_(&graph_, "") {
+  const PartialShape scalar = PartialShape::Scalar();
+  fed_ = build_.Op("Placeholder", {}, {{"dtype", DataType::kFloat}, {"shape", scalar}});
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    AttrMap attrs;
+    SetAttr(&attrs, "dtype", DataType::kFloat);
+    SetAttr(&attrs, "shape", scalar);
+    build_.set_device(Device(task));
+    const Node* const handle =
+        build_.Named(absl::StrCat("client_", client, "_task_", task), "VarHandleOp", {}, attrs);
+    handles_.push_back(handle == nullptr ? Output() : handle->output(0));
+    sets_.push_back(build_.NodeOf("AssignVariableOp", {handles_.back(), fed_}));
+  }
+  for (int way = 0; way < kWays; ++way) {
+    for (int task = 0; task < SimCluster::kTasks; ++task) {
+      adds_[{way, task}] = AddNodes(static_cast<Way>(way), task);
+    }
+  }
+  if (build_.ok()) return;
+  std::cerr << "no graph: " << build_.status() << "\n";
+  std::abort();
+}
+
+std::string SimGraph::Device(int task) { return absl::StrCat("/job:worker/task:", task); }
+
+Output SimGraph::On(int task, absl::string_view op, const std::vector<Output>& inputs) {
+  build_.set_device(Device(task));
+  return build_.Op(op, inputs);
+}
+
+// A task that is neither the master's nor the variable's, if there is one.
+int SimGraph::ViaTask(int task) const {
+  int via = 0;
+  while (via == client_ || via == task) ++via;
+  return via;
+}
+
+Output SimGraph::Read(int task) {
+  build_.set_device(Device(task));
+  return build_.Op("ReadVariableOp", {handles_[task]}, {{"dtype", DataType::kFloat}});
+}
+
+// What is fed is one, and variables are larger: their minimum is one, which no optimization knows.
+Output SimGraph::AddNodes(Way way, int task) {
+  Output delta = fed_;
+  if (way == Way::kVia) {
+    delta = On(ViaTask(task), "Minimum", {Read(ViaTask(task)), fed_});
+  } else if (way == Way::kReturn) {
+    delta = On(client_, "Minimum", {Read(task), fed_});
+  }
+  build_.set_device(Device(task));
+  const Node* const add = build_.NodeOf("AssignAddVariableOp", {handles_[task], delta});
+  build_.set_control_inputs({add});
+  const Output after = Read(task);
+  build_.set_control_inputs({});
+  return after;
+}
+
+StepSignature SimGraph::Set() const { return {{fed_}, {}, sets_}; }
+
+StepSignature SimGraph::Add(Way way, int task) const {
+  return {{fed_}, {adds_.at({static_cast<int>(way), task})}, {}};
+}
+
+SimClient::SimClient(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
+                     uint64_t seed)
+    : clients_(*clients),
+      cluster_(*clients->cluster),
+      task_(task),
+      process_(process),
+      master_(std::move(master)),
+      chance_(Mixed(seed, absl::StrCat("client ", task, " ", process))),
+      graph_(task) {}
+
+bool SimClient::IsOver() const {
+  return clients_.threads->now() >= clients_.end || cluster_.IsOver(task_, process_);
+}
+
+void SimClient::Run() {
+  for (int i = 0; i < kMostSessions && steps_ < kMostSteps && !IsOver(); ++i) {
+    StatusOr<std::shared_ptr<MasterSession>> session =
+        master_->CreateSession("", clients_.threads->now() + kPatience);
+    cluster_.NoteSessions();
+    if (!session.ok()) {
+      Judge(session.status(), false);
+    } else {
+      RunSession(session->get());
+      master_->CloseSession((*session)->handle());
+    }
+    VirtualThreads::Sleep(chance_.Between(absl::Milliseconds(50), absl::Milliseconds(500)));
+  }
+}
+
+// Until a step fails, or for a while; sometimes one more step shows what follows an error.
+void SimClient::RunSession(MasterSession* session) {
+  processes_.clear();
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    processes_.push_back(cluster_.ProcessOf(task));
+  }
+  GraphSender sender;
+  if (!Set(session, &sender)) return;
+  int errors = 0;
+  while (errors < 2 && steps_ < kMostSteps && !IsOver()) {
+    ++steps_;
+    const auto way = static_cast<SimGraph::Way>(chance_.Below(SimGraph::kWays));
+    if (!Add(session, &sender, way, chance_.Below(SimCluster::kTasks))) ++errors;
+    if (errors == 1 && chance_.OneIn(2)) return;
+    if (errors == 0 && chance_.OneIn(8)) return;
+    VirtualThreads::Sleep(chance_.Between(absl::Milliseconds(1), absl::Milliseconds(300)));
+  }
+}
+
+// Steps are prepared anew each time, so that graphs are registered amid faults, too.
+StatusOr<SimClient::Step> SimClient::Prepare(MasterSession* session, GraphSender* sender,
+                                             const StepSignature& signature) {
+  proto::GraphChunk chunk;
+  proto::SignatureRecord record;
+  MS_RETURN_IF_ERROR(sender->AddChanges(graph_.graph(), &chunk));
+  EncodeSignature(signature, &record);
+  return session->Prepare(chunk, record);
+}
+
+bool SimClient::IsOld(int task) const {
+  return !cluster_.IsUp(task) || cluster_.ProcessOf(task) != processes_[task];
+}
+
+bool SimClient::Set(MasterSession* session, GraphSender* sender) {
+  const StatusOr<Step> step = Prepare(session, sender, graph_.Set());
+  if (!step.ok()) {
+    Judge(step.status(), false);
+    return false;
+  }
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    if (IsOld(task)) return false;
+  }
+  // The same for all variables, because one value is fed.
+  int base = 0;
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    base = std::max(base, clients_.ledgers[{task_, task}].NextBase());
+  }
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    clients_.ledgers[{task_, task}].BeginSet(processes_[task], base);
+  }
+  const std::vector<Tensor> feeds = {Tensor::Scalar<float>(static_cast<float>(base))};
+  const Status status = session->Run(*step, feeds, {}, RunOptions());
+  clients_.trace->Note("client ", task_, " sets ", base, ": ", status.message());
+  if (cluster_.IsOver(task_, process_)) return false;
+  if (!status.ok()) {
+    Judge(status, false);
+    return false;
+  }
+  for (int task = 0; task < SimCluster::kTasks; ++task) {
+    clients_.ledgers[{task_, task}].EndSet(base);
+  }
+  return true;
+}
+
+bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way way, int task) {
+  const StatusOr<Step> step = Prepare(session, sender, graph_.Add(way, task));
+  if (!step.ok()) {
+    Judge(step.status(), false);
+    return false;
+  }
+  if (cluster_.IsOver(task_, process_)) return false;
+  const bool is_old = IsOld(task) || (way == SimGraph::Way::kVia && IsOld(graph_.ViaTask(task)));
+  SimLedger& ledger = clients_.ledgers[{task_, task}];
+  if (!IsOld(task)) ledger.BeginAdd(processes_[task]);
+  RunOptions options;
+  std::shared_ptr<Cancellation> cancellation;
+  if (chance_.OneIn(8)) {
+    cancellation = std::make_shared<Cancellation>();
+    options.cancellation = cancellation.get();
+    const absl::Duration later = chance_.Between(absl::ZeroDuration(), absl::Milliseconds(400));
+    clients_.threads->Start(absl::StrCat("cancel of ", task_), [cancellation, later] {
+      VirtualThreads::Sleep(later);
+      cancellation->Cancel();
+    });
+  }
+  const std::vector<Tensor> feeds = {Tensor::Scalar<float>(1)};
+  std::vector<Tensor> fetches(1);
+  const Status status = session->Run(*step, feeds, absl::MakeSpan(fetches), options);
+  clients_.trace->Note("client ", task_, " adds in ", task, ", way ", static_cast<int>(way), ": ",
+                       status.message());
+  // Nobody is told what a client that has ended was told.
+  if (cluster_.IsOver(task_, process_)) return false;
+  ++clients_.steps;
+  if (!status.ok()) {
+    Judge(status, cancellation != nullptr);
+    return false;
+  }
+  if (is_old) {
+    Report(absl::StrCat("a step over task ", task,
+                        " went well although a process that its session knew had ended"));
+    return false;
+  }
+  const Status explained = ledger.EndAdd(fetches[0].data<float>()[0]);
+  if (!explained.ok()) Report(std::string(explained.message()));
+  return explained.ok();
+}
+
+void SimClient::Judge(const Status& error, bool was_cancelled) {
+  ++clients_.failed;
+  if (cluster_.IsOver(task_, process_)) return;
+  const bool is_usual = absl::IsUnavailable(error) || absl::IsAborted(error) ||
+                        absl::IsDeadlineExceeded(error) || absl::IsCancelled(error) ||
+                        absl::StrContains(error.message(), "closed");
+  if (was_cancelled && absl::IsCancelled(error)) return;
+  if (!is_usual) Report(absl::StrCat("no fault explains the error ", error.ToString()));
+  if (!cluster_.HasFaults()) Report(absl::StrCat("without a fault: ", error.ToString()));
+  if (!absl::StrContains(error.message(), "/job:worker/replica:0/task:")) {
+    Report(absl::StrCat("the error names no task: ", error.ToString()));
+  }
+}
+
+void SimClient::Report(const std::string& text) {
+  clients_.trace->Note("FOUND: ", text);
+  clients_.findings.push_back(absl::StrCat("client ", task_, ": ", text));
+}
+
+}  // namespace millstream

@@ -1,0 +1,99 @@
+// The network between simulated tasks.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_NETWORK_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_NETWORK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/simulation/sim_trace.h"
+#include "distributed_runtime/simulation/virtual_threads.h"
+#include "distributed_runtime/transport.h"
+
+namespace millstream {
+
+// What a simulation does wrong, so that one sees that it is noticed.
+enum class Sabotage {
+  kNothing,
+  kTwice,    // requests to run a part of a step arrive twice
+  kLost,     // the answer to the first of these is lost, and nobody is told
+  kOldTask,  // a task that was killed goes on to answer those who knew it
+};
+
+class SimCall;
+
+// One run of a task's program. Its connections end with it.
+struct SimProcess {
+  int task = 0;
+  bool is_alive = true;
+  std::shared_ptr<RequestHandler> handler;  // null: it does not listen
+};
+
+// Messages between two tasks take different times, so they overtake one another, and none is lost
+// or comes twice as long as the connection lasts. When it breaks, those on the way are lost, and
+// who waits for an answer is told. Used on VirtualThreads, and not thread-safe: see there.
+class SimNetwork {
+ public:
+  // REQUIRES: `threads` and `trace` outlive the object.
+  SimNetwork(VirtualThreads* threads, SimTrace* trace, uint64_t seed, Sabotage sabotage);
+  ~SimNetwork();
+
+  static std::string AddressOf(int task);
+
+  // A new process of the task begins. The transport is the process's, and lives as long as the
+  // network.
+  Transport* Begin(int task);
+  // The present process of the task ends, as by SIGKILL. Requests that it has sent may still
+  // arrive.
+  void End(int task);
+  // The connections between two tasks break.
+  void Break(int a, int b);
+  // Messages between two tasks, also those on the way, arrive later than that.
+  void Hold(int a, int b, absl::Time until);
+
+  // The calls that have not ended.
+  std::vector<std::string> OpenCalls() const;
+
+ private:
+  friend class SimCall;
+  class ProcessTransport;
+  class ProcessChannel;
+  class Listening;
+
+  std::shared_ptr<Channel::Call> Start(const std::shared_ptr<SimProcess>& from, int to,
+                                       absl::string_view method, Payload request,
+                                       absl::Time deadline, Respond respond);
+  std::shared_ptr<SimProcess> ProcessAt(int task, const SimProcess* from);
+  void Send(const std::shared_ptr<SimCall>& call, bool is_response, absl::Duration latency);
+  void Arrive(const std::shared_ptr<SimCall>& call, bool is_response, uint64_t key);
+  void Hand(const std::shared_ptr<SimCall>& call, bool answers);
+  void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
+  // The call ends with UNAVAILABLE soon.
+  void Refuse(const std::shared_ptr<SimCall>& call, const std::string& text);
+  // The same at a given time, by any status.
+  void EndAt(absl::Time time, const std::shared_ptr<SimCall>& call, const Status& status);
+
+  VirtualThreads& threads_;
+  SimTrace& trace_;
+  const uint64_t seed_;
+  const Sabotage sabotage_;
+  bool has_lost_ = false;  // by sabotage
+  std::vector<std::unique_ptr<ProcessTransport>> transports_;
+  std::map<int, std::shared_ptr<SimProcess>> present_;  // by task
+  // By sender and task: with kOldTask, whom the sender knows.
+  std::map<std::pair<const SimProcess*, int>, std::shared_ptr<SimProcess>> known_;
+  std::map<std::pair<int, int>, absl::Time> held_;                // by tasks, the smaller first
+  std::map<std::tuple<int, int, std::string>, uint64_t> counts_;  // of requests
+  std::map<uint64_t, std::shared_ptr<SimCall>> open_;             // by number
+  uint64_t next_ = 1;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_NETWORK_H_

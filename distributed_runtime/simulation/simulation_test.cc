@@ -1,0 +1,197 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "distributed_runtime/simulation/schedule.h"
+#include "distributed_runtime/simulation/sim_ledger.h"
+#include "distributed_runtime/simulation/virtual_threads.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// ---- Threads ----
+
+TEST(VirtualThreadsTest, AWaitTakesVirtualTime) {
+  VirtualThreads threads(1);
+  const absl::Time begin = threads.now();
+  absl::Mutex mutex;
+  bool never = false;
+  bool came = true;
+  absl::Time end;
+  threads.Start("waits", [&] {
+    absl::MutexLock lock(&mutex);
+    came = mutex.AwaitWithTimeout(absl::Condition(&never), absl::Hours(1));
+    end = absl::Now();
+  });
+  EXPECT_TRUE(threads.RunUntil(begin + absl::Hours(2)));
+  EXPECT_THAT(threads.Alive(), IsEmpty());
+  EXPECT_FALSE(came);
+  EXPECT_GE(end - begin, absl::Hours(1));
+  EXPECT_LT(end - begin, absl::Hours(1) + absl::Seconds(1));
+}
+
+TEST(VirtualThreadsTest, AThreadThatWaitsGoesOnWhenAnotherActs) {
+  VirtualThreads threads(1);
+  absl::Mutex mutex;
+  bool is_set = false;
+  std::vector<std::string> events;
+  threads.Start("waits", [&] {
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(&is_set));
+    events.push_back("came");
+  });
+  threads.Start("acts", [&] {
+    VirtualThreads::Sleep(absl::Seconds(1));
+    events.push_back("acts");
+    absl::MutexLock lock(&mutex);
+    is_set = true;
+  });
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(2)));
+  EXPECT_THAT(threads.Alive(), IsEmpty());
+  EXPECT_THAT(events, ElementsAre("acts", "came"));
+}
+
+TEST(VirtualThreadsTest, AThreadThatWaitsForAMutexIsAlive) {
+  VirtualThreads threads(1);
+  absl::Mutex mutex;
+  mutex.Lock();
+  threads.Start("waits", [&] { absl::MutexLock lock(&mutex); });
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(1)));
+  EXPECT_THAT(threads.Alive(), ElementsAre("waits"));
+  mutex.Unlock();
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(1)));
+  EXPECT_THAT(threads.Alive(), IsEmpty());
+}
+
+TEST(VirtualThreadsTest, TheSeedChoosesTheOrder) {
+  const auto order = [](uint64_t seed) {
+    VirtualThreads threads(seed);
+    std::string text;
+    for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+      threads.Start(name, [&text, name] {
+        text += name;
+        VirtualThreads::Yield();
+        text += name;
+      });
+    }
+    EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(1)));
+    return text;
+  };
+  EXPECT_THAT(order(1), SizeIs(12));
+  EXPECT_EQ(order(1), order(1));
+  EXPECT_NE(order(1), order(2));
+}
+
+// ---- What is judged by ----
+
+TEST(SimLedgerTest, ValuesThatASerialOrderExplains) {
+  SimLedger ledger;
+  const int base = ledger.NextBase();
+  ledger.BeginSet(0, base);
+  ledger.EndSet(base);
+  ledger.BeginAdd(0);
+  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 1)), absl::OkStatus());
+  ledger.BeginAdd(0);  // fails
+  ledger.BeginAdd(0);
+  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 3)), absl::OkStatus());
+  ledger.BeginAdd(0);
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 2)).ok());
+  ledger.BeginAdd(0);
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 6)).ok());
+}
+
+TEST(SimLedgerTest, AStepOfAnEarlierProcessExplainsNothing) {
+  SimLedger ledger;
+  const int first = ledger.NextBase();
+  ledger.BeginSet(0, first);
+  ledger.EndSet(first);
+  ledger.BeginAdd(0);  // fails
+  const int second = ledger.NextBase();
+  EXPECT_NE(second, first);
+  ledger.BeginSet(1, second);
+  ledger.EndSet(second);
+  ledger.BeginAdd(1);
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(second + 2)).ok());
+  ledger.BeginAdd(1);
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(first + 1)).ok());
+}
+
+// ---- Schedules ----
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  ScheduleTest() { PrepareSchedules(); }
+
+  // The first seed whose schedule finds what has `text`; -1: there is none.
+  static int64_t FirstThatFinds(const std::string& text, Sabotage sabotage) {
+    for (int64_t seed = 0; seed < 500; ++seed) {
+      const ScheduleResult result = RunSchedule(static_cast<uint64_t>(seed), sabotage);
+      for (const std::string& finding : result.findings) {
+        if (absl::StrContains(finding, text)) return seed;
+      }
+    }
+    return -1;
+  }
+};
+
+// Seeds that found something once, besides the first ones.
+const std::vector<uint64_t>& KeptSeeds() {
+  static const auto* const seeds = new std::vector<uint64_t>();
+  return *seeds;
+}
+
+TEST_F(ScheduleTest, StepsEndRightAndLeaveNothing) {
+  std::vector<uint64_t> seeds = KeptSeeds();
+  for (uint64_t seed = 0; seed < 200; ++seed) seeds.push_back(seed);
+  int64_t steps = 0;
+  int64_t failed = 0;
+  int faults = 0;
+  for (const uint64_t seed : seeds) {
+    const ScheduleResult result = RunSchedule(seed);
+    EXPECT_THAT(result.findings, IsEmpty()) << "seed " << seed;
+    steps += result.steps;
+    failed += result.failed;
+    faults += result.faults;
+  }
+  // Otherwise nothing was tried.
+  EXPECT_GT(steps, 200);
+  EXPECT_GT(failed, 20);
+  EXPECT_GT(faults, 200);
+}
+
+TEST_F(ScheduleTest, ASeedGivesTheSameScheduleAgain) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    std::vector<std::string> first;
+    std::vector<std::string> second;
+    RunSchedule(seed, Sabotage::kNothing, &first);
+    RunSchedule(seed, Sabotage::kNothing, &second);
+    EXPECT_EQ(first, second) << "seed " << seed;
+  }
+}
+
+TEST_F(ScheduleTest, ARequestThatArrivesTwiceIsFound) {
+  EXPECT_GE(FirstThatFinds("a variable has the value", Sabotage::kTwice), 0);
+}
+
+TEST_F(ScheduleTest, AnAnswerThatIsLostIsFound) {
+  EXPECT_GE(FirstThatFinds("hangs: ", Sabotage::kLost), 0);
+}
+
+TEST_F(ScheduleTest, ATaskThatIsTakenForItsOldProcessIsFound) {
+  EXPECT_GE(FirstThatFinds("a process that its session knew had ended", Sabotage::kOldTask), 0);
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,288 @@
+#include "distributed_runtime/simulation/virtual_threads.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/synchronization/internal/create_thread_identity.h"
+#include "absl/synchronization/internal/kernel_timeout.h"
+#include "absl/synchronization/internal/per_thread_sem.h"
+#include "absl/synchronization/internal/waiter.h"
+
+namespace millstream {
+namespace {
+
+// More than ten times what a schedule takes.
+constexpr int64_t kMostTurns = 3'000'000;
+// Turns take some time, so that what asks for the time twice goes on.
+constexpr int64_t kTurnNanos = 1000;
+// The virtual time begins in the year 2001.
+constexpr int64_t kBeginNanos = 1'000'000'000'000'000'000;
+
+}  // namespace
+
+struct VirtualThreads::Thread {
+  enum class State {
+    kIdle,  // its work has ended, and it may get other work
+    kReady,
+    kRunning,
+    kWaiting,
+  };
+  explicit Thread(VirtualThreads* the_owner) : owner(*the_owner) {}
+
+  VirtualThreads& owner;
+  std::thread thread;
+  std::condition_variable turn;
+  // Guarded by the owner's mutex.
+  std::string name;
+  std::function<void()> work;
+  State state = State::kIdle;
+  int posts = 0;
+  int64_t deadline = kNever;  // of a wait
+};
+
+thread_local VirtualThreads::Thread* VirtualThreads::t_thread = nullptr;
+
+namespace {
+
+// The virtual threads by Abseil's identities.
+struct Identities {
+  std::mutex mutex;
+  std::unordered_map<const void*, void*> threads;
+};
+
+Identities* TheIdentities() {
+  static auto* const identities = new Identities;
+  return identities;
+}
+
+}  // namespace
+
+VirtualThreads::VirtualThreads(uint64_t seed) : now_(kBeginNanos), chance_(seed) {}
+
+VirtualThreads::~VirtualThreads() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  is_over_ = true;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    LetRun(thread.get(), &lock);
+    lock.unlock();
+    thread->thread.join();
+    lock.lock();
+  }
+}
+
+void VirtualThreads::Start(std::string name, std::function<void()> work) {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  const auto idle = std::find_if(threads_.begin(), threads_.end(), [](const auto& one) {
+    return one->state == Thread::State::kIdle;
+  });
+  Thread* const thread = idle != threads_.end()
+                             ? idle->get()
+                             : threads_.emplace_back(std::make_unique<Thread>(this)).get();
+  thread->name = std::move(name);
+  thread->work = std::move(work);
+  thread->state = Thread::State::kReady;
+  thread->posts = 0;
+  if (!thread->thread.joinable()) thread->thread = std::thread([this, thread] { Loop(thread); });
+}
+
+void VirtualThreads::At(absl::Time time, std::function<void()> act) {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  events_.emplace(absl::ToUnixNanos(time), std::move(act));
+}
+
+std::vector<std::string> VirtualThreads::Alive() const {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    if (thread->state != Thread::State::kIdle) names.push_back(thread->name);
+  }
+  return names;
+}
+
+void VirtualThreads::Loop(Thread* thread) {
+  t_thread = thread;
+  const void* const identity = absl::synchronization_internal::GetOrCreateCurrentThreadIdentity();
+  {
+    const std::lock_guard<std::mutex> lock(TheIdentities()->mutex);
+    TheIdentities()->threads[identity] = thread;
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    AwaitTurn(thread, &lock);
+    if (is_over_) break;
+    std::function<void()> work = std::exchange(thread->work, nullptr);
+    lock.unlock();
+    work();
+    work = nullptr;
+    lock.lock();
+    thread->state = Thread::State::kIdle;
+    running_ = nullptr;
+    owners_turn_.notify_one();
+  }
+  t_thread = nullptr;
+  {
+    const std::lock_guard<std::mutex> identities(TheIdentities()->mutex);
+    TheIdentities()->threads.erase(identity);
+  }
+  running_ = nullptr;
+  owners_turn_.notify_one();
+}
+
+VirtualThreads::Thread* VirtualThreads::PickReady() {
+  std::vector<Thread*> ready;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    if (thread->state == Thread::State::kReady) ready.push_back(thread.get());
+  }
+  if (ready.empty()) return nullptr;
+  return ready.size() == 1 ? ready[0] : ready[chance_.Below(static_cast<int>(ready.size()))];
+}
+
+int64_t VirtualThreads::NextTime() const {
+  int64_t next = events_.empty() ? kNever : events_.begin()->first;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    if (thread->state == Thread::State::kWaiting) next = std::min(next, thread->deadline);
+  }
+  return next;
+}
+
+bool VirtualThreads::WakeSleepers() {
+  bool has_woken = false;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    if (thread->state != Thread::State::kWaiting || thread->deadline > now_) continue;
+    thread->state = Thread::State::kReady;
+    has_woken = true;
+  }
+  return has_woken;
+}
+
+bool VirtualThreads::RunUntil(absl::Time time) {
+  const int64_t limit = absl::ToUnixNanos(time);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    if (Thread* const thread = PickReady()) {
+      if (++turns_ > kMostTurns) return false;
+      now_ += kTurnNanos;
+      LetRun(thread, &lock);
+      continue;
+    }
+    const int64_t next = NextTime();
+    now_ = std::max(now_, std::min(next, limit));
+    if (next > limit) return true;
+    if (WakeSleepers()) continue;
+    const std::function<void()> act = std::move(events_.begin()->second);
+    events_.erase(events_.begin());
+    lock.unlock();
+    act();
+    lock.lock();
+  }
+}
+
+void VirtualThreads::LetRun(Thread* thread, std::unique_lock<std::mutex>* lock) {
+  thread->state = Thread::State::kRunning;
+  running_ = thread;
+  thread->turn.notify_one();
+  owners_turn_.wait(*lock, [this] { return running_ == nullptr; });
+}
+
+void VirtualThreads::AwaitTurn(Thread* thread, std::unique_lock<std::mutex>* lock) {
+  thread->turn.wait(*lock, [this, thread] { return running_ == thread; });
+}
+
+void VirtualThreads::Block(Thread* thread, int64_t deadline, std::unique_lock<std::mutex>* lock) {
+  thread->deadline = deadline;
+  thread->state = Thread::State::kWaiting;
+  running_ = nullptr;
+  owners_turn_.notify_one();
+  AwaitTurn(thread, lock);
+}
+
+void VirtualThreads::Sleep(absl::Duration duration) {
+  Thread* const thread = t_thread;
+  VirtualThreads& owner = thread->owner;
+  std::unique_lock<std::mutex> lock(owner.mutex_);
+  const int64_t end = owner.now_ + absl::ToInt64Nanoseconds(duration);
+  while (owner.now_ < end) owner.Block(thread, end, &lock);
+}
+
+void VirtualThreads::Yield() {
+  Thread* const thread = t_thread;
+  if (thread == nullptr) return;
+  VirtualThreads& owner = thread->owner;
+  std::unique_lock<std::mutex> lock(owner.mutex_);
+  thread->state = Thread::State::kReady;
+  owner.running_ = nullptr;
+  owner.owners_turn_.notify_one();
+  owner.AwaitTurn(thread, &lock);
+}
+
+bool VirtualThreads::WaitHere(int64_t deadline, bool* came) {
+  Thread* const thread = t_thread;
+  if (thread == nullptr) return false;
+  std::unique_lock<std::mutex> lock(thread->owner.mutex_);
+  if (thread->posts == 0) thread->owner.Block(thread, deadline, &lock);
+  *came = thread->posts > 0;
+  if (*came) --thread->posts;
+  return true;
+}
+
+bool VirtualThreads::Post(const void* identity) {
+  Thread* thread = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(TheIdentities()->mutex);
+    const auto found = TheIdentities()->threads.find(identity);
+    if (found == TheIdentities()->threads.end()) return false;
+    thread = static_cast<Thread*>(found->second);
+  }
+  const std::lock_guard<std::mutex> lock(thread->owner.mutex_);
+  ++thread->posts;
+  if (thread->state == Thread::State::kWaiting) thread->state = Thread::State::kReady;
+  return true;
+}
+
+bool VirtualThreads::ReadClock(int64_t* nanos) {
+  if (t_thread == nullptr) return false;
+  *nanos = t_thread->owner.now_;
+  return true;
+}
+
+}  // namespace millstream
+
+// ---- What is replaced ----
+
+extern "C" {
+
+void ABSL_INTERNAL_C_SYMBOL(AbslInternalPerThreadSemPost)(
+    absl::base_internal::ThreadIdentity* identity) {
+  if (millstream::VirtualThreads::Post(identity)) return;
+  absl::synchronization_internal::Waiter::GetWaiter(identity)->Post();
+}
+
+bool ABSL_INTERNAL_C_SYMBOL(AbslInternalPerThreadSemWait)(
+    absl::synchronization_internal::KernelTimeout timeout) {
+  int64_t deadline = millstream::VirtualThreads::kNever;
+  if (timeout.has_timeout()) {
+    deadline = absl::ToUnixNanos(absl::TimeFromTimespec(timeout.MakeAbsTimespec()));
+  }
+  bool came = false;
+  if (millstream::VirtualThreads::WaitHere(deadline, &came)) return came;
+  auto* const identity = absl::synchronization_internal::GetOrCreateCurrentThreadIdentity();
+  return absl::synchronization_internal::Waiter::GetWaiter(identity)->Wait(timeout);
+}
+
+int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
+  int64_t nanos = 0;
+  const bool is_replaced = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+  if (!is_replaced || !millstream::VirtualThreads::ReadClock(&nanos)) {
+    return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  }
+  *time = absl::ToTimespec(absl::FromUnixNanos(nanos) - absl::UnixEpoch());
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,91 @@
+// Threads of which one runs at a time, in an order that a seed chooses and in a time of their own.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_VIRTUAL_THREADS_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_VIRTUAL_THREADS_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "distributed_runtime/simulation/chance.h"
+
+namespace millstream {
+
+// Each is a thread of the operating system that waits for its turn. It runs until it waits for
+// something of Abseil (Mutex, CondVar, Notification), sleeps, yields or ends; then another one may
+// run. When none can, the time goes on to the next event or to the end of the first wait with a
+// time limit. So code that is written for real threads runs in a schedule that can be repeated.
+// Time does not pass while a thread runs.
+//
+// Linked into a program, the .cc file replaces Abseil's waits (AbslInternalPerThreadSemWait, which
+// Abseil has for such purposes) and clock_gettime for these threads, and leaves all others as they
+// are. Waits of the standard library and on futexes would keep the turn.
+//
+// What only threads of the object and its owner's thread, while it is in RunUntil, read and write
+// needs no lock: their turns follow one another.
+class VirtualThreads {
+ public:
+  explicit VirtualThreads(uint64_t seed);
+  // REQUIRES: Alive() is empty.
+  ~VirtualThreads();
+  VirtualThreads(const VirtualThreads&) = delete;
+  VirtualThreads& operator=(const VirtualThreads&) = delete;
+
+  // ---- On any thread ----
+  // Adds a thread. `name` is for reports.
+  void Start(std::string name, std::function<void()> work);
+  // Adds an event: `act`, which must not wait, is called at that time, on the owner's thread.
+  void At(absl::Time time, std::function<void()> act);
+  absl::Time now() const { return absl::FromUnixNanos(now_); }
+
+  // ---- On the owner's thread ----
+  // Runs threads and events until nothing is left to do before that time. False if that takes too
+  // many turns: the threads go round in circles.
+  bool RunUntil(absl::Time time);
+  // The names of the threads that have not ended.
+  std::vector<std::string> Alive() const;
+
+  // ---- On one of the threads ----
+  static void Sleep(absl::Duration duration);
+  // Lets others run. Does nothing on other threads.
+  static void Yield();
+
+  // ---- For the functions that are replaced; false: the caller is, or waits for, a real thread
+  // ---- `deadline`: nanoseconds since 1970, or kNever. Sets whether the wait ended in time.
+  static bool WaitHere(int64_t deadline, bool* came);
+  static bool Post(const void* identity);
+  static bool ReadClock(int64_t* nanos);
+  static constexpr int64_t kNever = INT64_MAX;
+
+ private:
+  struct Thread;
+  static thread_local Thread* t_thread;
+
+  void Loop(Thread* thread);
+  Thread* PickReady();
+  int64_t NextTime() const;
+  bool WakeSleepers();
+  // Both give the turn away and return when it comes back.
+  void LetRun(Thread* thread, std::unique_lock<std::mutex>* lock);
+  void AwaitTurn(Thread* thread, std::unique_lock<std::mutex>* lock);
+  void Block(Thread* thread, int64_t deadline, std::unique_lock<std::mutex>* lock);
+
+  mutable std::mutex mutex_;  // not Abseil's, whose waits are replaced
+  std::condition_variable owners_turn_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // also those that have ended and wait for work
+  std::multimap<int64_t, std::function<void()>> events_;
+  Thread* running_ = nullptr;  // null: the owner's thread
+  bool is_over_ = false;
+  int64_t now_;  // nanoseconds since 1970
+  int64_t turns_ = 0;
+  Chance chance_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_VIRTUAL_THREADS_H_
