@@ -1,10 +1,12 @@
 #include "distributed_runtime/simulation/virtual_threads.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +15,8 @@
 #include "absl/synchronization/internal/kernel_timeout.h"
 #include "absl/synchronization/internal/per_thread_sem.h"
 #include "absl/synchronization/internal/waiter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 
 namespace millstream {
 namespace {
@@ -202,23 +206,26 @@ void VirtualThreads::Block(Thread* thread, int64_t deadline, std::unique_lock<st
   AwaitTurn(thread, lock);
 }
 
-void VirtualThreads::Sleep(absl::Duration duration) {
+bool VirtualThreads::Sleep(absl::Duration duration) {
   Thread* const thread = t_thread;
+  if (thread == nullptr) return false;
   VirtualThreads& owner = thread->owner;
   std::unique_lock<std::mutex> lock(owner.mutex_);
   const int64_t end = owner.now_ + absl::ToInt64Nanoseconds(duration);
   while (owner.now_ < end) owner.Block(thread, end, &lock);
+  return true;
 }
 
-void VirtualThreads::Yield() {
+bool VirtualThreads::Yield() {
   Thread* const thread = t_thread;
-  if (thread == nullptr) return;
+  if (thread == nullptr) return false;
   VirtualThreads& owner = thread->owner;
   std::unique_lock<std::mutex> lock(owner.mutex_);
   thread->state = Thread::State::kReady;
   owner.running_ = nullptr;
   owner.owners_turn_.notify_one();
   owner.AwaitTurn(thread, &lock);
+  return true;
 }
 
 bool VirtualThreads::WaitHere(int64_t deadline, bool* came) {
@@ -273,6 +280,18 @@ bool ABSL_INTERNAL_C_SYMBOL(AbslInternalPerThreadSemWait)(
   if (millstream::VirtualThreads::WaitHere(deadline, &came)) return came;
   auto* const identity = absl::synchronization_internal::GetOrCreateCurrentThreadIdentity();
   return absl::synchronization_internal::Waiter::GetWaiter(identity)->Wait(timeout);
+}
+
+// What a thread does that waits, in Mutex, for one that is about to go on.
+void ABSL_INTERNAL_C_SYMBOL(AbslInternalMutexYield)() {
+  if (!millstream::VirtualThreads::Yield()) sched_yield();
+}
+
+void ABSL_INTERNAL_C_SYMBOL(AbslInternalSleepFor)(absl::Duration duration) {
+  if (millstream::VirtualThreads::Sleep(duration)) return;
+  struct timespec left = absl::ToTimespec(duration);
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
 }
 
 int clock_gettime(clockid_t clock, struct timespec* time) noexcept {

@@ -22,9 +22,9 @@ namespace millstream {
 // time limit. So code that is written for real threads runs in a schedule that can be repeated.
 // Time does not pass while a thread runs.
 //
-// Linked into a program, the .cc file replaces Abseil's waits (AbslInternalPerThreadSemWait, which
-// Abseil has for such purposes) and clock_gettime for these threads, and leaves all others as they
-// are. Waits of the standard library and on futexes would keep the turn.
+// Linked into a program, the .cc file replaces Abseil's waits and clock_gettime for these threads,
+// and leaves all others as they are. AbslInternalPerThreadSemWait and its like are weak for such
+// purposes. Waits of the standard library and on futexes would keep the turn.
 //
 // What only threads of the object and its owner's thread, while it is in RunUntil, read and write
 // needs no lock: their turns follow one another.
@@ -50,14 +50,15 @@ class VirtualThreads {
   // The names of the threads that have not ended.
   std::vector<std::string> Alive() const;
 
-  // ---- On one of the threads ----
-  static void Sleep(absl::Duration duration);
-  // Lets others run. Does nothing on other threads.
-  static void Yield();
+  // ---- On one of the threads; false: the caller is a real thread, and nothing was done ----
+  static bool Sleep(absl::Duration duration);
+  // Lets others run.
+  static bool Yield();
 
-  // ---- For the functions that are replaced; false: the caller is, or waits for, a real thread
-  // ---- `deadline`: nanoseconds since 1970, or kNever. Sets whether the wait ended in time.
+  // ---- For the functions that are replaced; false: it is about a real thread ----
+  // `deadline`: nanoseconds since 1970, or kNever. Sets whether the wait ended before.
   static bool WaitHere(int64_t deadline, bool* came);
+  // Ends a wait of the thread, now or later.
   static bool Post(const void* identity);
   static bool ReadClock(int64_t* nanos);
   static constexpr int64_t kNever = INT64_MAX;
