@@ -5,10 +5,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/thread_cache.h"
+#include "framework/steady_time.h"
 #include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
@@ -160,7 +160,7 @@ void CollectiveExchange::TellLeaving(const std::string& task, int own) {
   request.set_asker(own);
   // Should it be lost, the task finds out with its heartbeats.
   StartRequest(channel->get(), "LeaveExchange", EncodeMessage(request),
-               absl::Now() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
+               SteadyNow() + absl::Seconds(10), [](const Status&, PayloadReader*) {});
 }
 
 // ---- What this task gives ----

@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/tensor_coding.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -92,7 +92,7 @@ void ExchangeTable::Ping(const std::string& task, const proto::PingExchangesRequ
   const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(task);
   if (!channel.ok()) return;
   StartRequest(
-      channel->get(), "PingExchanges", EncodeMessage(request), absl::Now() + absl::Seconds(10),
+      channel->get(), "PingExchanges", EncodeMessage(request), SteadyNow() + absl::Seconds(10),
       [weak = weak_from_this(), task, request](const Status& status, PayloadReader* response) {
         proto::PingExchangesResponse message;
         if (!status.ok() || !DecodeMessage(response, &message).ok()) return;

@@ -94,6 +94,12 @@ class NetworkCall final : public Channel::Call {
   void* const call_;
 };
 
+// By these a task learns that another one is there. Behind a large tensor on a slow network they
+// would come too late.
+bool IsUrgent(absl::string_view method) {
+  return method == "Heartbeat" || method == "KeepSession" || method == "PingExchanges";
+}
+
 class NetworkChannel final : public Channel {
  public:
   NetworkChannel(const millstream_network_table* table, std::string address)
@@ -108,8 +114,8 @@ class NetworkChannel final : public Channel {
                                     ? -1
                                     : absl::ToUnixNanos(absl::Now() + (deadline - SteadyNow()));
     auto* const waiting = new Waiting{std::move(respond), address_};
-    void* const call = table_.start(channel_, std::string(method).c_str(), lent.data(), lent.size(),
-                                    deadline_ns, &Done, waiting);
+    void* const call = table_.start(channel_, std::string(method).c_str(), IsUrgent(method) ? 1 : 0,
+                                    lent.data(), lent.size(), deadline_ns, &Done, waiting);
     return std::make_shared<NetworkCall>(&table_, call);
   }
 

@@ -30,7 +30,7 @@ typedef void (*millstream_handle_request)(void* user, void* call, const char* me
 /* Takes a message for the log. From any thread. */
 typedef void (*millstream_network_log)(const char* message);
 
-enum { kMillstreamNetworkVersion = 2 };
+enum { kMillstreamNetworkVersion = 3 };
 
 typedef struct millstream_network_table {
   uint32_t version; /* kMillstreamNetworkVersion */
@@ -44,9 +44,11 @@ typedef struct millstream_network_table {
   void* (*connect)(const char* address);
   void (*disconnect)(void* channel);
   /* Starts a call, which ends at the latest at `deadline_ns` since 1970; negative: never. Gives a
-   * handle for cancel, which free_call frees, before or after the call has ended. */
-  void* (*start)(void* channel, const char* method, millstream_slice* slices, size_t n,
-                 int64_t deadline_ns, millstream_call_done done, void* user);
+   * handle for cancel, which free_call frees, before or after the call has ended. An urgent call does
+   * not wait behind others. Where one cannot be made, the peer is lost: all other calls of the
+   * channel end, too, as UNAVAILABLE. */
+  void* (*start)(void* channel, const char* method, int32_t is_urgent, millstream_slice* slices,
+                 size_t n, int64_t deadline_ns, millstream_call_done done, void* user);
   void (*cancel)(void* call);
   void (*free_call)(void* call);
   /* Says where errors go that belong to no call: those of peers that are refused. Each kind is

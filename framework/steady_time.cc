@@ -7,7 +7,26 @@
 #include <algorithm>
 #include <ctime>
 
+#include "absl/base/attributes.h"
 #include "absl/time/clock.h"
+
+// Waits on a word of memory, weak so that a program can have threads of its own kind (as in
+// Abseil).
+extern "C" {
+
+// Sleeps while the word has the value, until `end` by CLOCK_MONOTONIC; null: for ever. May return
+// sooner.
+ABSL_ATTRIBUTE_WEAK void MillstreamSleepAt(const void* word, uint32_t value, const timespec* end) {
+  // With FUTEX_WAIT_BITSET the limit is a time of CLOCK_MONOTONIC.
+  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, end, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+// Wakes so many of those who sleep there.
+ABSL_ATTRIBUTE_WEAK void MillstreamWakeAt(const void* word, int count) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+}  // extern "C"
 
 namespace millstream {
 namespace {
@@ -41,18 +60,13 @@ bool SteadyCondVar::WaitUntil(absl::Mutex* mutex, absl::Time deadline) {
   waiting_.fetch_add(1);
   const uint32_t signals = signals_.load();
   mutex->Unlock();
-  // With FUTEX_WAIT_BITSET the limit is a time of CLOCK_MONOTONIC. A signal after the mutex was
-  // released has changed the number: then the call returns at once.
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&signals_), FUTEX_WAIT_BITSET_PRIVATE, signals,
-          has_limit ? &end : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+  // A signal after the mutex was released has changed the number: then the call returns at once.
+  MillstreamSleepAt(&signals_, signals, has_limit ? &end : nullptr);
   mutex->Lock();
   waiting_.fetch_sub(1);
   return signals_.load() != signals || SteadyNow() < deadline;
 }
 
-void SteadyCondVar::WakeSleepers(int count) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&signals_), FUTEX_WAKE_PRIVATE, count, nullptr,
-          nullptr, 0);
-}
+void SteadyCondVar::WakeSleepers(int count) { MillstreamWakeAt(&signals_, count); }
 
 }  // namespace millstream

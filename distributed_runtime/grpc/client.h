@@ -9,8 +9,8 @@ namespace millstream::network {
 // The functions of the table.
 void* Connect(const char* address);
 void Disconnect(void* channel);
-void* StartCall(void* channel, const char* method, millstream_slice* slices, size_t n,
-                int64_t deadline_ns, millstream_call_done done, void* user);
+void* StartCall(void* channel, const char* method, int32_t is_urgent, millstream_slice* slices,
+                size_t n, int64_t deadline_ns, millstream_call_done done, void* user);
 void CancelCall(void* call);
 void FreeCall(void* call);
 

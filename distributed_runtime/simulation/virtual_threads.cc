@@ -1,11 +1,13 @@
 #include "distributed_runtime/simulation/virtual_threads.h"
 
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <thread>
 #include <unordered_map>
@@ -47,7 +49,8 @@ struct VirtualThreads::Thread {
   std::function<void()> work;
   State state = State::kIdle;
   int posts = 0;
-  int64_t deadline = kNever;  // of a wait
+  int64_t deadline = kNever;   // of a wait
+  const void* word = nullptr;  // at which it waits
 };
 
 thread_local VirtualThreads::Thread* VirtualThreads::t_thread = nullptr;
@@ -258,6 +261,32 @@ bool VirtualThreads::ReadClock(int64_t* nanos) {
   return true;
 }
 
+bool VirtualThreads::SleepAt(const void* word, uint32_t value, int64_t deadline) {
+  Thread* const thread = t_thread;
+  if (thread == nullptr) return false;
+  std::unique_lock<std::mutex> lock(thread->owner.mutex_);
+  if (static_cast<const std::atomic<uint32_t>*>(word)->load() != value) return true;
+  thread->word = word;
+  thread->owner.Block(thread, deadline, &lock);
+  thread->word = nullptr;
+  return true;
+}
+
+void VirtualThreads::WakeAt(const void* word) {
+  std::vector<Thread*> threads;
+  {
+    const std::lock_guard<std::mutex> lock(TheIdentities()->mutex);
+    for (const auto& [identity, thread] : TheIdentities()->threads) {
+      threads.push_back(static_cast<Thread*>(thread));
+    }
+  }
+  for (Thread* const thread : threads) {
+    const std::lock_guard<std::mutex> lock(thread->owner.mutex_);
+    const bool is_waiting = thread->state == Thread::State::kWaiting;
+    if (is_waiting && thread->word == word) thread->state = Thread::State::kReady;
+  }
+}
+
 }  // namespace millstream
 
 // ---- What is replaced ----
@@ -292,6 +321,19 @@ void ABSL_INTERNAL_C_SYMBOL(AbslInternalSleepFor)(absl::Duration duration) {
   struct timespec left = absl::ToTimespec(duration);
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
+}
+
+// SteadyCondVar (framework/steady_time.cc).
+void MillstreamSleepAt(const void* word, uint32_t value, const struct timespec* end) {
+  int64_t deadline = millstream::VirtualThreads::kNever;
+  if (end != nullptr) deadline = absl::ToInt64Nanoseconds(absl::DurationFromTimespec(*end));
+  if (millstream::VirtualThreads::SleepAt(word, value, deadline)) return;
+  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, end, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void MillstreamWakeAt(const void* word, int count) {
+  millstream::VirtualThreads::WakeAt(word);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
 int clock_gettime(clockid_t clock, struct timespec* time) noexcept {

@@ -17,10 +17,10 @@
 namespace millstream {
 
 // Each is a thread of the operating system that waits for its turn. It runs until it waits for
-// something of Abseil (Mutex, CondVar, Notification), sleeps, yields or ends; then another one may
-// run. When none can, the time goes on to the next event or to the end of the first wait with a
-// time limit. So code that is written for real threads runs in a schedule that can be repeated.
-// Time does not pass while a thread runs.
+// something of Abseil (Mutex, CondVar, Notification) or a SteadyCondVar, sleeps, yields or ends;
+// then another one may run. When none can, the time goes on to the next event or to the end of the
+// first wait with a time limit. So code that is written for real threads runs in a schedule that
+// can be repeated. Time does not pass while a thread runs.
 //
 // Linked into a program, the .cc file replaces Abseil's waits and clock_gettime for these threads,
 // and leaves all others as they are. AbslInternalPerThreadSemWait and its like are weak for such
@@ -61,6 +61,10 @@ class VirtualThreads {
   // Ends a wait of the thread, now or later.
   static bool Post(const void* identity);
   static bool ReadClock(int64_t* nanos);
+  // Waits while the word has the value.
+  static bool SleepAt(const void* word, uint32_t value, int64_t deadline);
+  // Ends the waits at the word.
+  static void WakeAt(const void* word);
   static constexpr int64_t kNever = INT64_MAX;
 
  private:
