@@ -1,4 +1,4 @@
-"""What each task of a test of the network runs: it keeps variables, or counts in one of them for ever.
+"""What each task of a test of the network runs: it keeps variables, or counts in one for ever.
 
 A worker writes a line for each step and for each error, and begins a new session after an error.
 """

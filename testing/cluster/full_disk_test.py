@@ -1,4 +1,4 @@
-"""A training whose checkpoints fill the disk: the error says so, and no complete checkpoint is lost."""
+"""A training whose checkpoints fill the disk: an error names it, and no checkpoint is lost."""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
-"""Hosts for tests: network namespaces of this machine, and a relay that is the network between them.
+"""Hosts for tests: network namespaces of this machine, and a relay that is their network.
 
-Each host has one interface, a TUN device, whose packets the relay reads and writes. So a test decides
-what becomes of every packet: how long it takes, whether it is lost, whether a cable is cut. Processes of
-a host see neither the network of this machine nor its sockets without a file.
+Each host has one interface, a TUN device, whose packets the relay reads and writes. So a test
+decides what becomes of every packet: how long it takes, whether it is lost, whether a cable is cut.
+Processes of a host see neither the network of this machine nor its sockets without a file.
 
-Only a user with the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN can have such hosts; see `reason_against`.
+Only a user with the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN can have such hosts; see
+`reason_against`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import heapq
@@ -208,7 +210,7 @@ class Hosts:
             host.end()
 
     def _pass_packets(self) -> None:
-        """Move packets until the end; those on their way are in a heap by the time they come out."""
+        """Move packets until the end; those on their way are in a heap, by their arrivals."""
         by_address = {socket.inet_aton(host.address): host for host in self._hosts}
         on_their_way: list[tuple[float, int, Host, bytes]] = []
         count = 0
@@ -244,7 +246,5 @@ def _read(device: int) -> bytes:
 
 
 def _write(device: int, packet: bytes) -> None:
-    try:
+    with contextlib.suppress(BlockingIOError):  # a full queue loses packets
         os.write(device, packet)
-    except BlockingIOError:
-        pass  # a full queue loses packets

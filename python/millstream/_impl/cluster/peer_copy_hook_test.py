@@ -18,8 +18,9 @@ _SHORT = tf.ConfigProto(graph_options=tf.GraphOptions(enable_bfloat16_sendrecv=T
 def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A worker of a cluster with two parameter servers, which lives as long as its test."""
     monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", "/there/is/none")
-    cluster = tf.test.create_local_cluster(num_workers=1, num_ps=2)
-    yield cluster[0][0].target
+    workers, servers = tf.test.create_local_cluster(num_workers=1, num_ps=2)
+    yield workers[0].target
+    del workers, servers
 
 
 class _Losing(tf.train.SessionRunHook):
@@ -163,7 +164,7 @@ class _AmidACopy(_Losing):
             self._monkeypatch.setattr(copies, "copy", whole)
             older = copies._slots[1 - copies._newest]
             session.run([nodes.copied for nodes in older[0]])
-            self.lose(session, [1])
+            return self.lose(session, [1])
 
         self._monkeypatch.setattr(copies, "copy", copy)
 

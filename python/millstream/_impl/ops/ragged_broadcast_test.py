@@ -161,15 +161,17 @@ def test_beside_rows_of_rows() -> None:
 
 def test_beside_vectors_inside_of_rows() -> None:
     pairs = tf.RaggedTensor.from_row_lengths([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [2, 1])
-    assert _value(pairs + [10.0, 20.0]) == [[[11, 22], [13, 24]], [[15, 26]]]
+    more = [10.0, 20.0]
+    assert _value(pairs + more) == [[[11, 22], [13, 24]], [[15, 26]]]
     of_rows = tf.constant([[[1.0, 2.0]], [[3.0, 4.0]]])
     assert _value(pairs * of_rows) == [[[1, 4], [3, 8]], [[15, 24]]]
 
 
 def test_rows_of_one_length_are_as_a_tensor() -> None:
     x = tf.RaggedTensor.from_tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert _value(x + [10.0, 20.0]) == [[11, 22], [13, 24]]
-    assert _value(x + [[10.0, 20.0], [30.0, 40.0]]) == [[11, 22], [33, 44]]
+    row, rows = [10.0, 20.0], [[10.0, 20.0], [30.0, 40.0]]
+    assert _value(x + row) == [[11, 22], [13, 24]]
+    assert _value(x + rows) == [[11, 22], [33, 44]]
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -87,7 +87,7 @@ def test_one_hot() -> None:
     eye = np.eye(3).tolist()
     assert _value(hot) == [[eye[0], eye[2]], [], [eye[1]]]
     assert _value(tf.one_hot(tf.ragged.constant([[1]]), 2, 5, 0, axis=2)) == [[[0, 5]]]
-    with pytest.raises(ValueError, match="must be greater than indices.ragged_rank"):
+    with pytest.raises(ValueError, match=r"must be greater than indices\.ragged_rank"):
         tf.one_hot(tf.ragged.constant([[1]]), 2, axis=1)
 
 
