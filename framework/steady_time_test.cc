@@ -21,11 +21,11 @@ TEST(SteadyTimeTest, GoesOnEvenlyWhenTheClockJumps) {
   absl::Time moved;
   {
     const MovedClock clock(kJump);
-    EXPECT_GT(absl::Now() - SteadyNow(), kJump / 2);
+    EXPECT_GT(absl::Now(), SteadyNow() + kJump / 2);
     moved = SteadyNow();
   }
   EXPECT_GE(moved, before);
-  EXPECT_LT(moved - before, kJump / 2);
+  EXPECT_LT(moved, before + kJump / 2);
 }
 
 TEST(SteadyTimeTest, AWaitEndsAtItsDeadlineWhenTheClockJumps) {

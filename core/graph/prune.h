@@ -39,8 +39,9 @@ struct PrunedGraph {
   // What _Loop and _Branch nodes stand for.
   absl::flat_hash_map<const Node*, std::shared_ptr<const LoopBody>> loops;
   absl::flat_hash_map<const Node*, std::shared_ptr<const BranchBody>> branches;
-  // Nodes of loops that became their iterations; null: there are none. Shapes that do not fit in one
-  // are told when it runs, as in a loop: what the loop waits for may tell it in words of its own.
+  // Nodes of loops that became their iterations; null: there are none. Shapes that do not fit in
+  // one are told when it runs, as in a loop: what the loop waits for may tell it in words of its
+  // own.
   std::shared_ptr<NodeIterations> iterations;
 };
 

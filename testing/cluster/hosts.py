@@ -144,7 +144,9 @@ class Host:
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
         """Start a process on this host, which is killed with it; options as of subprocess.Popen."""
-        process = self.call(lambda: subprocess.Popen(command, text=True, **options))
+        process: subprocess.Popen[str] = self.call(
+            lambda: subprocess.Popen(command, text=True, **options)
+        )
         self._processes.append(process)
         return process
 
@@ -220,8 +222,8 @@ class Hosts:
             while not self._is_ending.is_set():
                 now = time.monotonic()
                 while on_their_way and on_their_way[0][0] <= now:
-                    _, _, receiver, packet = heapq.heappop(on_their_way)
-                    _write(receiver.device, packet)
+                    _, _, host, packet = heapq.heappop(on_their_way)
+                    _write(host.device, packet)
                 wait = on_their_way[0][0] - now if on_their_way else 0.1
                 for key, _ in selector.select(min(wait, 0.1)):
                     packet = _read(key.fd)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
+from millstream._impl.ops import gen_ops
 
 _SHORT = tf.ConfigProto(graph_options=tf.GraphOptions(enable_bfloat16_sendrecv=True))
 
@@ -42,7 +43,7 @@ class _Losing(tf.train.SessionRunHook):
             for one in held:
                 if f"/job:ps/task:{task}" in one.device:
                     with tf.device(one.device):
-                        freed.append(tf.raw_ops.DestroyResourceOp(resource=one.outputs[0]))
+                        freed.append(gen_ops.destroy_resource_op(one.outputs[0]))
             self._lose[task] = tf.group(*freed)
 
     def lose(self, session: Any, tasks: Sequence[int]) -> NoReturn:
@@ -212,7 +213,7 @@ def test_the_copies_are_freed_at_the_end(target: str) -> None:
         for one in graph.get_operations():
             if one.type == "VarHandleOp":
                 with tf.device(one.device):
-                    is_known = tf.raw_ops.VarIsInitializedOp(resource=one.outputs[0])
+                    is_known = gen_ops.var_is_initialized_op(one.outputs[0])
                 known[one.get_attr("shared_name").decode()] = is_known
         with tf.Session(target) as session:
             left = [name for name, is_known in session.run(known).items() if is_known]
