@@ -8,6 +8,7 @@
 #include "kernels/matmul/library_primitive.h"
 #include "kernels/matmul/library_threads.h"
 #include "kernels/matmul/vector_product.h"
+#include "kernels/matmul/window_product.h"
 
 namespace millstream::kernels {
 namespace {
@@ -18,16 +19,30 @@ constexpr auto kFloat = dnnl::memory::data_type::f32;
 // for parallelism takes the same way as one that holds it.
 enum class Method { kOneThread, kPlainCall, kPrimitive, kRowTimesMatrix, kMatrixTimesColumn };
 
-// For a vector and a matrix of a million numbers or more.
+// A team costs more than it gains for a vector and a matrix of fewer numbers.
+constexpr int64_t kFewForTeamWithVector = 1 << 20;
+// Threads share out the results of a product with a vector, of which there must be enough for all.
+constexpr int64_t kFewResults = 512;
+
+// A row and a matrix that no longer fits into the first caches, and of which a copy takes little
+// memory: kept strips of it are read in one go, a part of them by each thread. Where the matrix may
+// change, its rows are read as they are, and the sums are the same.
+bool IsRowForStrips(const GemmShape& shape) {
+  constexpr int64_t kFewest = 1 << 17;
+  constexpr int64_t kMost = 1 << 20;
+  const int64_t elements = shape.n * shape.k;
+  return shape.m == 1 && !shape.transpose_b && shape.n >= kFewResults && elements >= kFewest &&
+         elements <= kMost;
+}
+
 Method ChooseForVector(const GemmShape& shape) {
-  // Threads share out the results, of which there must be enough for all.
-  constexpr int64_t kFewResults = 512;
   if (shape.m * shape.n < kFewResults) return Method::kPrimitive;
   const bool is_transposed = shape.m == 1 ? shape.transpose_b : !shape.transpose_a;
   return is_transposed ? Method::kMatrixTimesColumn : Method::kRowTimesMatrix;
 }
 
 Method Choose(const GemmShape& shape) {
+  if (IsRowForStrips(shape)) return Method::kRowTimesMatrix;
   // A team costs a microsecond to start and more to wait for: small products are done sooner alone.
   constexpr int64_t kSmallProducts = 1 << 18;
   const int64_t products = shape.m * shape.n * shape.k;
@@ -37,7 +52,7 @@ Method Choose(const GemmShape& shape) {
   // primitive does neither with AVX-512, but rearranges the matrix first, which takes longer than
   // a product with a vector. Elsewhere the plain call is as fast or faster.
   const bool is_vector = shape.m == 1 || shape.n == 1;
-  if (is_vector && products < 4 * kSmallProducts) return Method::kOneThread;
+  if (is_vector && products < kFewForTeamWithVector) return Method::kOneThread;
   if (is_vector) return ChooseForVector(shape);
   return shape.transpose_b && !shape.transpose_a ? Method::kPrimitive : Method::kPlainCall;
 }
@@ -214,6 +229,10 @@ void Gemm::KeepRight(const float* b) {
     strips_->KeepRight(b);
     return;
   }
+  if (IsRowForStrips(shape_)) {
+    kept_right_ = KeepStrips({b, shape_.k, shape_.n, false});
+    return;
+  }
   // Columns are filled up to whole blocks, which a few of them are not worth.
   constexpr int64_t kFewColumns = 16;
   const bool is_cut = rows_ < shape_.m || columns_ < shape_.n;
@@ -230,10 +249,32 @@ uint64_t Gemm::scratch_bytes() const {
 ms::Status Gemm::Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
                      int threads) const {
   if (strips_ != nullptr) return strips_->Run(frame, a, b, c, scratch);
+  if (kept_right_ != nullptr) {
+    RunRow(frame, a, c);
+    return ms::Status();
+  }
   if (!primitives_[0]) return RunPlainGemm(frame, shape_, a, b, c, threads);
   if (rows_ < shape_.m || columns_ < shape_.n) return RunPieces(frame, a, b, c, scratch, threads);
   primitives_[0].For(threads).Run(a, b, c, scratch);
   return ms::Status();
+}
+
+// Each thread has as many strips as any other and, from run to run, mostly the same ones: its own
+// cache holds them where it would not hold all.
+void Gemm::RunRow(ms::Frame& frame, const float* a, float* c) const {
+  constexpr int64_t kLeastOfThread = 1 << 16;  // elements
+  constexpr uint64_t kHandedOut = 20000;       // nanoseconds; enough for a part to be handed out
+  const int64_t strips = StripsOf(shape_.n);
+  const auto threads = static_cast<int64_t>(frame.num_threads());
+  const int64_t parts = AtLeastOne(shape_.n * shape_.k / kLeastOfThread, threads);
+  const float* const all = kept_right_->data()->values;
+  frame.ParallelFor(static_cast<uint64_t>(parts), kHandedOut, [&](uint64_t begin, uint64_t end) {
+    const int64_t first = static_cast<int64_t>(begin) * strips / parts * kStripColumns;
+    const int64_t last = static_cast<int64_t>(end) * strips / parts * kStripColumns;
+    const int64_t columns = std::min(last, shape_.n) - first;
+    MultiplyStrips(
+        {a, shape_.k, 1, all + first * shape_.k, shape_.k, columns, c + first, shape_.n});
+  });
 }
 
 ms::Status Gemm::RunPieces(ms::Frame& frame, const float* a, const float* b, float* c,
@@ -262,7 +303,9 @@ ms::Status RunPlainGemm(ms::Frame& frame, const GemmShape& shape, const float* a
   const float* const matrix = shape.m == 1 ? b : a;
   const Method method = Choose(shape);
   if (method == Method::kRowTimesMatrix) {
-    RowTimesMatrix(vector, matrix, shape.k, shape.m * shape.n, threads, c);
+    const int64_t columns = shape.m * shape.n;
+    const bool is_small = shape.k * columns < kFewForTeamWithVector;
+    RowTimesMatrix(vector, matrix, shape.k, columns, is_small ? 1 : threads, c);
     return ms::Status();
   }
   if (method == Method::kMatrixTimesColumn) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/strip_gemm.h"
 #include "kernels/matmul/wide_and_single.h"
 
@@ -48,11 +49,13 @@ class Gemm {
  private:
   struct Primitive;
 
+  void RunRow(ms::Frame& frame, const float* a, float* c) const;
   ms::Status RunPieces(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
                        int threads) const;
 
   GemmShape shape_;
   std::unique_ptr<StripGemm> strips_;  // null where the library computes the product
+  KeptStrips kept_right_;              // of B, if A is a row and B is kept; else null
   // None where the plain call will do. A product that takes long is cut into pieces of rows_ rows
   // and columns_ columns of the result, for which the first is; the others are for the last rows,
   // the last columns and both, where these pieces are smaller.

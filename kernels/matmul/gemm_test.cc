@@ -58,6 +58,24 @@ TEST(GemmTest, AKeptRightOperandGivesTheSameBits) {
   }
 }
 
+// A row and a matrix of which strips are kept: a million numbers and fewer, and columns that are no
+// whole strips.
+TEST(GemmTest, KeptStripsGiveARowTheSameBits) {
+  for (const GemmShape& shape : {GemmShape{1, 1024, 256}, GemmShape{1, 2048, 512},
+                                 GemmShape{1, 517, 300}, GemmShape{1, 1003, 1001, true}}) {
+    SCOPED_TRACE(std::to_string(shape.n) + " columns");
+    const std::vector<float> a = Fractions(shape.k, 1);
+    const std::vector<float> b = Fractions(shape.k * shape.n, 2);
+    const std::vector<float> other(b.size(), std::numeric_limits<float>::quiet_NaN());
+    Gemm keeping(shape, 2);
+    keeping.KeepRight(b.data());
+    for (const int threads : {1, 2}) {
+      EXPECT_EQ(Product(keeping, shape, a, other, threads),
+                Product(Gemm(shape, 2), shape, a, b, threads));
+    }
+  }
+}
+
 // A team inside of another has one thread, whatever the product was laid out for.
 TEST(GemmTest, InsideOfATeamAProductIsWhole) {
   for (const GemmShape& shape : PreparedShapes()) {

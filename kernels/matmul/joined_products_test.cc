@@ -132,6 +132,24 @@ TEST(PartProductTest, ConstantWeights) {
   }
 }
 
+// Of which the plan keeps strips.
+TEST(PartProductTest, ARowAndConstantWeights) {
+  const Rows part = {300, 44, 256, false};
+  constexpr int64_t kWidth = 517;
+  const std::vector<float> a = Integers(part.rows, 1);
+  const std::vector<float> b = Integers(part.all_rows * kWidth, 2);
+  const std::vector<float> bias = Integers(kWidth, 3);
+  std::vector<float> expected = Product(a, 1, b, kWidth, part);
+  for (int64_t i = 0; i < kWidth; ++i) expected[i] += bias[i];
+  KernelTester t("_PartMatMul");
+  SetPart(part, &t);
+  t.Attr("num_addends", 1);
+  t.Input<float>({1, part.rows}, a).ConstInput<float>({part.all_rows, kWidth}, b);
+  t.Input<float>({kWidth}, bias);
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_TRUE(IsNear(t.Output<float>(0), expected, 0, 0));
+}
+
 TEST(PartProductTest, AnAddendOfAnotherShape) {
   KernelTester t("_PartMatMul");
   SetPart({0, 0, 2, false}, &t);

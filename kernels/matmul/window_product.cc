@@ -186,6 +186,62 @@ struct Strips {
   }
 };
 
+// ---- A single row ----
+
+// Strips that are read side by side for a single row: its sums hide how long each waits for the one
+// before it, and the strips are read in order, as memory likes it.
+template <int kBytes>
+constexpr int kStripsAtOnce = kBytes == 16   ? 2
+                              : kBytes == 32 ? 4
+                                             : 8;
+
+// A row times kStrips strips, which have all their columns. The sums are those of MultiplyTile.
+template <int kBytes, int kStrips>
+inline void MultiplyRow(const float* row, const float* strips, int64_t depth, float* output) {
+  using Lane = Vector<float, kBytes>;
+  constexpr int kVectors = static_cast<int>(kStripColumns * sizeof(float)) / kBytes;
+  constexpr int64_t kStep = kLanes<float, kBytes>;
+  const int64_t strip_size = depth * kStripColumns;
+  Lane sums[kStrips][kVectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < kStrips; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) sums[i][j] = Lane{};
+  }
+#pragma GCC unroll 1
+  for (int64_t k = 0; k < depth; ++k, strips += kStripColumns) {
+    const float factor = row[k];
+#pragma GCC unroll 8
+    for (int i = 0; i < kStrips; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        sums[i][j] += factor * Load<kBytes>(strips + i * strip_size + j * kStep);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kStrips; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) Store(sums[i][j], output + i * kStripColumns + j * kStep);
+  }
+}
+
+template <int kBytes>
+struct SingleRow {
+  // Computes the first strips, as many as go together, and returns their number.
+  static int64_t Run(const StripProduct& product) {
+    constexpr int kTogether = kStripsAtOnce<kBytes>;
+    const int64_t whole = product.columns / kStripColumns;
+    int64_t done = 0;
+    for (; done + kTogether <= whole; done += kTogether) {
+      const int64_t column = done * kStripColumns;
+      MultiplyRow<kBytes, kTogether>(product.rows, product.strips + column * product.depth,
+                                     product.depth, product.output + column);
+    }
+    return done;
+  }
+};
+
 // ---- Arranging a strip ----
 
 // A strip that is to be arranged.
@@ -276,6 +332,7 @@ void MultiplyWindows(const WindowProduct& product, const float* const* starts, i
 
 void MultiplyStrips(const StripProduct& product) {
   constexpr int64_t kMostStarts = 48;  // whole tiles in every set
+  const int64_t done = product.num_rows == 1 ? RunVectorLoop<SingleRow>(product) : 0;
   const int64_t offset = 0;
   const WindowProduct windows{product.strips, product.columns,     &offset, 1,
                               product.depth,  product.output_step, {}};
@@ -283,7 +340,7 @@ void MultiplyStrips(const StripProduct& product) {
   for (int64_t row = 0; row < product.num_rows; row += kMostStarts) {
     const int64_t count = std::min(kMostStarts, product.num_rows - row);
     for (int64_t i = 0; i < count; ++i) starts[i] = product.rows + (row + i) * product.row_step;
-    MultiplyWindows(windows, starts, count, 0, StripsOf(product.columns),
+    MultiplyWindows(windows, starts, count, done, StripsOf(product.columns),
                     product.output + row * product.output_step);
   }
 }

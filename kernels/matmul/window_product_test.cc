@@ -249,9 +249,16 @@ TEST_P(StripProductTest, SumsOfAnyLength) {
   for (const int64_t depth : {0, 1, 2, 3, 4, 255, 256, 257, 600}) Check({7, depth, 21});
 }
 
+// A single row has a loop of its own for several strips.
+TEST_P(StripProductTest, OneRow) {
+  for (const int64_t columns : {31, 64, 127, 128, 129, 300}) {
+    for (const int64_t depth : {0, 1, 300}) Check({1, depth, columns});
+  }
+}
+
 // An element's bits are those of its row and its column alone.
 TEST_P(StripProductTest, RowsAndStripsMayBeCutAnywhere) {
-  const Sizes sizes = {13, 300, 50};
+  const Sizes sizes = {13, 300, 150};
   const std::vector<float> a = Fractions(sizes.rows * sizes.depth, 1);
   const std::vector<float> b = Fractions(sizes.depth * sizes.columns, 2);
   const std::vector<float> strips = Arranged(sizes, b, Lie::kRowMajor);
@@ -267,6 +274,9 @@ TEST_P(StripProductTest, RowsAndStripsMayBeCutAnywhere) {
   multiply(0, 5, 0, sizes.columns, &parts);
   multiply(5, 8, 0, 16, &parts);
   multiply(5, 8, 16, sizes.columns - 16, &parts);
+  EXPECT_EQ(parts, whole);
+  std::fill(parts.begin(), parts.end(), kGuard);
+  for (int64_t row = 0; row < sizes.rows; ++row) multiply(row, 1, 0, sizes.columns, &parts);
   EXPECT_EQ(parts, whole);
 }
 

@@ -11,8 +11,8 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/gelu.h"
 #include "kernels/common/parallel.h"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/window_product.h"
-#include "kernels/nn/kept_strips.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {

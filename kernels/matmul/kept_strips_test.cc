@@ -1,4 +1,4 @@
-#include "kernels/nn/kept_strips.h"
+#include "kernels/matmul/kept_strips.h"
 
 #include <numeric>
 #include <vector>
@@ -33,6 +33,16 @@ TEST(KeptStripsTest, OtherWeightsHaveOthers) {
   EXPECT_NE(KeepStrips({numbers.data(), 4, 9, false}), first);
   numbers[35] = -1;
   EXPECT_NE(KeepStrips({numbers.data(), 6, 6, false}), first);
+}
+
+TEST(KeptStripsTest, WeightsOfSeveralStripsThatDifferInOneNumber) {
+  for (const bool is_transposed : {false, true}) {
+    std::vector<float> numbers = Numbers(3 * 35);
+    const KeptStrips first = KeepStrips({numbers.data(), 3, 35, is_transposed});
+    EXPECT_EQ(KeepStrips({numbers.data(), 3, 35, is_transposed}), first);
+    numbers[34] = -1;
+    EXPECT_NE(KeepStrips({numbers.data(), 3, 35, is_transposed}), first);
+  }
 }
 
 TEST(KeptStripsTest, WhatNobodyKeepsIsFreed) {

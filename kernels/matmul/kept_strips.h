@@ -1,7 +1,7 @@
 // Weights in strips (kernels/matmul/window_product.h) that several plans keep: a plan for each set
 // of feed shapes has the same weights, of which there is one copy as long as one of them lives.
-#ifndef MILLSTREAM_KERNELS_NN_KEPT_STRIPS_H_
-#define MILLSTREAM_KERNELS_NN_KEPT_STRIPS_H_
+#ifndef MILLSTREAM_KERNELS_MATMUL_KEPT_STRIPS_H_
+#define MILLSTREAM_KERNELS_MATMUL_KEPT_STRIPS_H_
 
 #include <cstdint>
 #include <memory>
@@ -31,4 +31,4 @@ KeptStrips KeepStrips(const Weights& weights);
 
 }  // namespace millstream::kernels
 
-#endif  // MILLSTREAM_KERNELS_NN_KEPT_STRIPS_H_
+#endif  // MILLSTREAM_KERNELS_MATMUL_KEPT_STRIPS_H_

@@ -1,5 +1,6 @@
-#include "kernels/nn/kept_strips.h"
+#include "kernels/matmul/kept_strips.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -34,7 +35,21 @@ StridedMatrix MatrixOf(const Weights& weights) {
   return {weights.data, weights.columns, 1};
 }
 
+// Whether these are the strips of a row-major matrix, whose rows lie in them in pieces.
+bool HaveRowsOf(const std::vector<StripRow>& strips, const Weights& weights) {
+  for (int64_t first = 0; first < weights.columns; first += kStripColumns) {
+    const StripRow* const strip = strips.data() + first / kStripColumns * weights.depth;
+    const auto count = static_cast<size_t>(std::min(weights.columns - first, kStripColumns));
+    for (int64_t k = 0; k < weights.depth; ++k) {
+      const float* const piece = weights.data + k * weights.columns + first;
+      if (std::memcmp(strip[k].values, piece, count * sizeof(float)) != 0) return false;
+    }
+  }
+  return true;
+}
+
 bool HaveBitsOf(const std::vector<StripRow>& strips, const Weights& weights) {
+  if (!weights.is_transposed) return HaveRowsOf(strips, weights);
   const StridedMatrix matrix = MatrixOf(weights);
   for (int64_t j = 0; j < weights.columns; ++j) {
     const StripRow* const strip = strips.data() + j / kStripColumns * weights.depth;
