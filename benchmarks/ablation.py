@@ -41,6 +41,7 @@ SHOWN_BY = {
     "fuse_gelu": ("encoder_b1", "encoder_erf_b1"),
     "fuse_dense_layers": ("encoder_b1", "encoder_b8"),
     "join_products": ("lstm_b1_unrolled", "lstm_b64_unrolled"),
+    "share_strips": ("lstm_b64", "lstm_b64_unrolled"),
     "sum_products": ("lstm_b1", "lstm_b1_unrolled", "lstm_b64", "lstm_b64_unrolled"),
     "raise_loops": ("lstm_b1", "lstm_b64"),
     "unroll_loops": ("lstm_b1", "lstm_b64"),

@@ -46,6 +46,45 @@ Status PartMatMulShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+// The columns of a strip.
+constexpr int64_t kStripColumns = 16;
+
+int64_t StripsOf(int64_t columns) {
+  if (columns == kUnknownDim) return kUnknownDim;
+  return (columns + kStripColumns - 1) / kStripColumns;
+}
+
+Status WeightStripsShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape b, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(const int64_t first, context->Attr<int64_t>("first_row"));
+  MS_ASSIGN_OR_RETURN(const int64_t rows, context->Attr<int64_t>("num_rows"));
+  MS_ASSIGN_OR_RETURN(const bool transpose, context->Attr<bool>("transpose_b"));
+  if (b.dim(0) != kUnknownDim && (first > b.dim(0) || rows > b.dim(0) - first)) {
+    return InvalidInput(*context, 0, "expected rows ", first, " to ", first + rows, ", got ",
+                        b.ToString());
+  }
+  const int64_t depth = transpose ? b.dim(1) : rows;
+  context->SetOutput(0,
+                     PartialShape({StripsOf(transpose ? rows : b.dim(1)), depth, kStripColumns}));
+  return absl::OkStatus();
+}
+
+Status StripMatMulShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape a, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape strips, context->WithRank(1, 3));
+  MS_ASSIGN_OR_RETURN(const int64_t columns, context->Attr<int64_t>("num_columns"));
+  if (!context->MergeDim(strips.dim(0), StripsOf(columns)).ok() ||
+      !context->MergeDim(strips.dim(2), kStripColumns).ok()) {
+    return InvalidInput(*context, 1, "expected ", StripsOf(columns), " strips of ", kStripColumns,
+                        " columns, got ", strips.ToString());
+  }
+  if (!context->MergeDim(a.dim(1), strips.dim(1)).ok()) {
+    return InvalidInput(*context, 0, "expected ", strips.dim(1), " columns, got ", a.ToString());
+  }
+  context->SetOutput(0, PartialShape::Matrix(a.dim(0), columns));
+  return absl::OkStatus();
+}
+
 Status SummedMatMulShape(ShapeContext* context) {
   const int count = context->num_inputs() / 2;
   PartialShape sum = PartialShape::Matrix(kUnknownDim, kUnknownDim);
@@ -95,6 +134,31 @@ MILLSTREAM_OP("_PartMatMul")
 The rows are first_row to first_row + num_rows, transposed first if transpose_b says so. An
 addend is a matrix of the product's shape or a vector that is added to each of its rows. Made
 by the runtime.)");
+
+MILLSTREAM_OP("_WeightStrips")
+    .Input("b: T")
+    .Output("strips: T")
+    .Attr("T: {float}")
+    .With(PartAttrs)
+    .Shape(WeightStripsShape)
+    .Doc(R"(Arranges some rows of b for products with several matrices.
+
+The rows are first_row to first_row + num_rows, transposed first if transpose_b says so. A strip
+has 16 columns of them, row after row; zeros fill up the last one. Made by the runtime.)");
+
+MILLSTREAM_OP("_StripMatMul")
+    .Input("a: T")
+    .Input("strips: T")
+    .Input("addends: num_addends * T")
+    .Output("product: T")
+    .Attr("num_addends: int >= 0")
+    .Attr("num_columns: int >= 0")
+    .Attr("T: {float}")
+    .Shape(StripMatMulShape)
+    .Doc(R"(Multiplies a with a matrix that _WeightStrips arranged and adds what addends says.
+
+The matrix has num_columns columns. An addend is a matrix of the product's shape or a vector that
+is added to each of its rows. Made by the runtime.)");
 
 MILLSTREAM_OP("_SummedMatMul")
     .Input("a: num * T")

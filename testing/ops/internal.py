@@ -79,13 +79,18 @@ def _product_update(values: Values) -> Any:
         return weights.read_value()
 
 
-def _recurrent_steps(values: Values) -> Any:
+def _recurrent_steps(values: Values, batch: int = 64) -> Any:
     """Steps of a recurrent network with their gradients: products that are joined and summed."""
-    x, weights, bias = values.of(64, 5, 100), values.of(300, 200), values.of(200)
-    state = values.of(64, 200)
+    x, weights, bias = values.of(batch, 5, 100), values.of(300, 200), values.of(200)
+    state = values.of(batch, 200)
     for t in range(5):
         state = tf.tanh(tf.matmul(tf.concat([x[:, t], state], 1), weights) + bias)
     return [state, *tf.gradients(state, [x, weights])]
+
+
+def _recurrent_steps_of_many(values: Values) -> Any:
+    """The same with a batch for whose products weights are not arranged once for all steps."""
+    return _recurrent_steps(values, 96)
 
 
 def _chain(values: Values) -> Any:
@@ -267,6 +272,29 @@ def _make_part(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, {**attrs, "num_addends": attr_text(2)})
 
 
+def _make_strips(source: Source, op: Any) -> Case:
+    """Some rows of a matrix, which are arranged."""
+    rows, width, first = source.size(40), source.size(40), source.integer(0, 4)
+    matrix = _float_matrix(source, first + rows + source.integer(0, 3), width)
+    attrs = {"first_row": attr_text(first), "num_rows": attr_text(rows)}
+    attrs |= {"T": type_attr("float32"), "transpose_b": attr_text(source.chance(0.5))}
+    return Case(op.name, [matrix], attrs)
+
+
+def _make_strip_product(source: Source, op: Any) -> Case:
+    """A matrix times strips of 16 columns."""
+    rows, depth, columns = source.size(7), source.size(7), source.size(40)
+    shape = ((columns + 15) // 16, depth, 16)
+    inputs = [
+        _float_matrix(source, rows, depth),
+        Input("float32", source.values("float32", shape, "small")),
+        _float_matrix(source, rows, columns),
+        Input("float32", source.values("float32", (columns,), "small")),
+    ]
+    attrs = {"num_addends": attr_text(2), "num_columns": attr_text(columns)}
+    return Case(op.name, inputs, {**attrs, "T": type_attr("float32")})
+
+
 def _make_sum(source: Source, op: Any) -> Case:
     count, rows, columns = source.integer(1, 4), source.size(7), source.size(7)
     depths = [source.size(5) for _ in range(count)]
@@ -323,12 +351,14 @@ for _op, _make, _build in [
     ("_FusedMatMul", _make_fused, _products),
     ("_JoinedMatMul", _make_part, _recurrent_steps),
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
-    ("_PartMatMul", _make_part, _recurrent_steps),
+    ("_PartMatMul", _make_part, _recurrent_steps_of_many),
     ("_ReluGradBiasAddGrad", _make_relu_gradient, _relu_gradient),
     ("_ScalarLoop", _make_loop, _scalar_loop),
     ("_ScanRows", _make_scan, _scan_rows),
     ("_SoftmaxGrad", _make_softmax_gradient, _softmax_gradient),
+    ("_StripMatMul", _make_strip_product, _recurrent_steps),
     ("_SummedMatMul", _make_sum, _recurrent_steps),
+    ("_WeightStrips", _make_strips, _recurrent_steps),
 ]:
     define_tests(_op, cases=_make, reference=_MADE_HERE, determinism=LargeCase(_build, FLOAT32))
 
