@@ -142,6 +142,25 @@ def test_the_steps_of_sequences_of_several_lengths_share_products(
     _check_steps_share_products([outputs, *gradients], 2 * products, feeds)
 
 
+@pytest.mark.parametrize("lengths", [None, [5, 4, 3, 2, 1, 0, 5, 5]])
+def test_the_steps_of_a_batch_share_the_strips_of_their_weights(lengths: Any) -> None:
+    batch, units = 8, 16
+    tf.set_random_seed(1)
+    x = tf.Variable(np.random.RandomState(5).randn(batch, STEPS, INPUTS).astype(np.float32))
+    cell = tf.nn.rnn_cell.BasicLSTMCell(units)
+    outputs, _ = tf.nn.dynamic_rnn(cell, x, lengths, dtype=tf.float32)
+    fetches = [outputs, *tf.gradients(outputs, tf.trainable_variables())]
+    with _session("raise_loops") as plain, _session() as session:
+        for actual, expected in zip(session.run(fetches), plain.run(fetches), strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+        ops = _ops_of(session, fetches)
+    # The weights of the state forward, and transposed backward. Nothing reads the gradient of the
+    # first state.
+    assert ops["_WeightStrips"] == 2
+    assert ops["_StripMatMul"] >= 2 * STEPS - 1
+    assert ops["_PartMatMul"] == 0
+
+
 class _Embedding(tf.nn.rnn_cell.BasicRNNCell):
     """A cell that looks its inputs up, which fails where they are no rows of the table."""
 
