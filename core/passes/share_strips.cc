@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "core/passes/known_values.h"
 #include "core/passes/pass.h"
 
 namespace millstream {
@@ -43,17 +44,35 @@ struct RightOperand {
   int64_t columns(const PartialShape& shape) const { return transpose ? num_rows : shape.dim(1); }
 };
 
+// A product of whole matrices. One to which a bias is added is left to fuse_products. In iterations
+// of a loop, shapes may not go together; then that of the product is not known.
+bool IsPlainProduct(const StepOps& ops, const StepOp& op) {
+  if (op.type() != "MatMul" || op.outputs[0].dtype() != DataType::kFloat || op.names_kernel() ||
+      op.must_run || op.node->Attr<bool>("transpose_a").value_or(true) ||
+      ops.KnownShape(op.outputs[0]) == nullptr) {
+    return false;
+  }
+  const int reader = ops.OnlyReader(op.outputs[0]);
+  return reader < 0 || !AddedVector(ops, ops.op(reader), op.outputs[0]).has_value();
+}
+
 std::optional<RightOperand> RightOperandOf(const StepOps& ops, const StepOp& op) {
-  if (op.type() != "_PartMatMul") return std::nullopt;
+  const bool is_plain = IsPlainProduct(ops, op);
+  if (!is_plain && op.type() != "_PartMatMul") return std::nullopt;
   const Output& matrix = op.inputs[1];
   const PartialShape* const left = ops.KnownShape(op.inputs[0]);
   const PartialShape* const right = ops.KnownShape(matrix);
   if (left == nullptr || right == nullptr || ops.constant(matrix) != nullptr) return std::nullopt;
-  const StatusOr<int64_t> first_row = op.node->Attr<int64_t>("first_row");
-  const StatusOr<int64_t> num_rows = op.node->Attr<int64_t>("num_rows");
   const StatusOr<bool> transpose = op.node->Attr<bool>("transpose_b");
-  if (!first_row.ok() || !num_rows.ok() || !transpose.ok()) return std::nullopt;
-  const RightOperand found{matrix, *first_row, *num_rows, *transpose};
+  if (!transpose.ok()) return std::nullopt;
+  RightOperand found{matrix, 0, right->dim(0), *transpose};
+  if (!is_plain) {
+    const StatusOr<int64_t> first_row = op.node->Attr<int64_t>("first_row");
+    const StatusOr<int64_t> num_rows = op.node->Attr<int64_t>("num_rows");
+    if (!first_row.ok() || !num_rows.ok()) return std::nullopt;
+    found.first_row = *first_row;
+    found.num_rows = *num_rows;
+  }
   const int64_t elements = found.depth(*right) * found.columns(*right);
   const bool suits = left->dim(0) >= kFewestRows && left->dim(0) <= kMostRows && elements > 0 &&
                      found.columns(*right) >= kStripColumns && elements <= kMostElements;

@@ -76,6 +76,28 @@ TEST_F(ShareStripsTest, TransposedWeightsHaveStripsOfTheirOwn) {
   Saved({last, gradient});
 }
 
+// Inputs and states have weights of their own.
+TEST_F(ShareStripsTest, ProductsOfWholeMatrices) {
+  const Output weights = Fed("of_states", {kUnits, kUnits});
+  Output state = Fed("state", {8, kUnits});
+  for (int t = 0; t < 4; ++t) {
+    state = Op("Sign", {Op("AddV2", {Fed(absl::StrCat("input_", t), {8, kUnits}),
+                                     Op("MatMul", {state, weights})})});
+  }
+  EXPECT_EQ(Executed("_StripMatMul", {state}), 4);
+  EXPECT_EQ(Saved({state}), -1);
+}
+
+TEST_F(ShareStripsTest, ProductsWithABiasStay) {
+  const Output weights = Fed("weights", {kUnits, kUnits});
+  const Output bias = Fed("bias", {kUnits});
+  Output state = Fed("state", {8, kUnits});
+  for (int t = 0; t < 4; ++t) {
+    state = Op("Sign", {Op("BiasAdd", {Op("MatMul", {state, weights}), bias})});
+  }
+  EXPECT_EQ(Executed("_StripMatMul", {state}), 0);
+}
+
 TEST_F(ShareStripsTest, FewStepsStay) {
   EXPECT_EQ(Executed("_WeightStrips", {Steps(3, 8, Weights()).back()}), 0);
 }
