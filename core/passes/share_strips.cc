@@ -25,9 +25,10 @@ constexpr char kProduct[] = "_StripMatMul";
 // Columns of a strip, as the operations define it.
 constexpr int64_t kStripColumns = 16;
 
-// To arrange the weights is to read and to write each of them. A product of m rows multiplies and
-// adds m times with each. So what is saved is a quarter of a product of 16 rows, and a tenth of one
-// of 64. A product of fewer than 8 rows waits for the weights however they lie.
+// To arrange the weights is to read and to write each of them, 8 bytes. A product of m rows
+// multiplies and adds m times with each. With 64 rows the first takes a seventh of both
+// (docs/performance.md, "Convolutions and products of our own"), with fewer rows more. A product of
+// fewer than 8 rows waits for the weights however they lie.
 constexpr int64_t kFewestRows = 8;
 constexpr int64_t kMostRows = 64;
 constexpr size_t kFewestProducts = 4;
