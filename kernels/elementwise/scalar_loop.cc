@@ -216,6 +216,7 @@ class ScalarLoop {
   ms::Status ReadNext(const ms::KernelInfo& info, std::vector<uint32_t>* next) const;
   ms::Status ReadExits(const ms::KernelInfo& info);
   ms::Status ReadElements(const ms::KernelInfo& info);
+  ms::Status CheckFirst() const;
   ms::Status CheckIteration(const std::vector<uint32_t>& next, uint32_t condition) const;
   ms::Status PointToStacks(const ms::Frame& frame, Scalar* values, int64_t* left) const;
   ms::Status Iterate(ms::Frame& frame, ElementRows* rows, int64_t* iterations,
@@ -256,7 +257,8 @@ ms::Status ScalarLoop::ReadExits(const ms::KernelInfo& info) {
   }
   exits_.resize(exits.size());
   for (size_t i = 0; i < exits.size(); ++i) {
-    MS_TRY(ReadScalarValue("exits", i, exits[i], program_, info.num_inputs(),
+    MS_TRY(ReadScalarValue("exits", i, exits[i], program_,
+                           info.num_inputs() - elements_.taken.size(),
                            info.output_dtype(static_cast<uint32_t>(i)), &exits_[i]));
   }
   return ms::Status();
@@ -289,6 +291,22 @@ ms::Status ScalarLoop::ReadElements(const ms::KernelInfo& info) {
   return ms::Status();
 }
 
+// Before the first iteration there is no element of a stack.
+ms::Status ScalarLoop::CheckFirst() const {
+  const auto is_element = [&](uint32_t value) {
+    return std::count(elements_.taken.begin(), elements_.taken.end(), value) > 0;
+  };
+  bool reads_element = is_element(has_first_);
+  for (size_t i = 0; i < num_first_; ++i) {
+    const ScalarStep& step = program_.steps[i];
+    reads_element |= is_element(step.x) || is_element(step.y) || is_element(step.z);
+  }
+  if (!reads_element) return ms::Status();
+  return ms::InvalidArgument("attribute 'num_first' of _ScalarLoop: is ",
+                             static_cast<int64_t>(num_first_),
+                             ", but the first condition reads an element of a stack");
+}
+
 // The steps of an iteration, and what it gives, read no step of the first condition.
 ms::Status ScalarLoop::CheckIteration(const std::vector<uint32_t>& next, uint32_t condition) const {
   const size_t num_inputs = program_.dtypes.size() - program_.steps.size();
@@ -312,12 +330,12 @@ ms::Status ScalarLoop::Init(const ms::KernelInfo& info) {
   std::vector<uint32_t> next;
   MS_TRY(ReadNext(info, &next));
   MS_TRY(ReadElements(info));
-  MS_TRY(ReadExits(info));
   if (next.size() + elements_.taken.size() > info.num_inputs()) {
     return ms::InvalidArgument("attribute 'num_stacks' of _ScalarLoop: of the ", info.num_inputs(),
                                " inputs, ", next.size(), " are variables, so ",
                                elements_.taken.size(), " cannot be stacks");
   }
+  MS_TRY(ReadExits(info));
   int64_t num_first = 0;
   MS_TRY(info.Attr("num_first", &num_first));
   const auto num_steps = static_cast<int64_t>(program_.steps.size());
@@ -337,6 +355,7 @@ ms::Status ScalarLoop::Init(const ms::KernelInfo& info) {
                          MS_BOOL, &has_first_));
   MS_TRY(ReadScalarValue("conditions", 1, conditions[1], program_, program_.dtypes.size(), MS_BOOL,
                          &goes_on));
+  MS_TRY(CheckFirst());
   MS_TRY(CheckIteration(next, goes_on));
   first_.assign(program_.steps.begin(), program_.steps.begin() + num_first);
   first_.emplace_back();

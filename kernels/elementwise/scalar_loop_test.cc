@@ -123,6 +123,9 @@ TEST(ScalarLoopTest, WhatIsNoProgramIsRefused) {
       {"'exits'", [](Program* p) { p->exits = {0}; }},
       {"'num_stacks'", [](Program* p) { p->num_stacks = -1; }},
       {"'num_stacks'", [](Program* p) { p->num_stacks = 3; }},
+      // Before the first iteration there are no elements.
+      {"'exits'", [](Program* p) { p->num_stacks = 1, p->exits[0] = 3; }},
+      {"'num_first'", [](Program* p) { p->num_stacks = 1, p->operands[1] = 3; }},
       {"'kept'",
        [](Program* p) {
          p->kept = {5, 6, 6};
