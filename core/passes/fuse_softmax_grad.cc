@@ -106,8 +106,11 @@ Status FuseAt(StepOps* ops, int i) {
   SetAttr(&attrs, "scale", found->scale);
   if (!ops->HasKernel(kFused, attrs)) return absl::OkStatus();
   const StepOp last = ops->op(found->members.back());
-  return ops->Replace(found->members.back(), found->members, kFused, std::move(attrs), *last.node,
-                      {found->gradients, found->softmax}, last.outputs);
+  MS_RETURN_IF_ERROR(ops->Replace(found->members.back(), found->members, kFused, std::move(attrs),
+                                  *last.node, {found->gradients, found->softmax}, last.outputs));
+  // What made the scale may have lost its last reader.
+  for (const Output& input : last.inputs) ops->RemoveUnread(ops->Producer(input));
+  return absl::OkStatus();
 }
 
 Status FuseSoftmaxGrad(StepOps* ops) {

@@ -77,6 +77,13 @@ TEST_F(FuseSoftmaxGradTest, AScaleIsTakenAlong) {
   EXPECT_EQ(Saved({Op("Mul", {Constant(0.3f), gradient})}), kSaved + 1);
 }
 
+TEST_F(FuseSoftmaxGradTest, WhatMadeTheScaleIsNotComputedInVain) {
+  const Output dims = Constant(Tensor::Vector<int32_t>({4, 5}));
+  const Output scales = Op("Fill", {dims, Constant(0.3f)});
+  EXPECT_EQ(Saved({Op("Mul", {GradientOf({4, 5}), scales})}), kSaved + 2);
+  EXPECT_EQ(Saved({Op("Mul", {GradientOf({4, 5}), scales}), Op("Neg", {scales})}), kSaved + 1);
+}
+
 TEST_F(FuseSoftmaxGradTest, OtherReadersKeepTheScaleApart) {
   const Output gradient = GradientOf({4, 5});
   const Output scaled = Op("Mul", {gradient, Constant(0.3f)});
