@@ -111,9 +111,9 @@ Status Share(StepOps* ops, const RightOperand& right, const std::vector<int>& pr
     const StepOp op = ops->op(i);
     std::vector<Output> inputs = op.inputs;
     inputs[1] = strips;
-    MS_RETURN_IF_ERROR(ops->Replace(i, {i}, kProduct,
-                                    ProductAttrs(static_cast<int64_t>(inputs.size()) - 2, columns),
-                                    *op.node, std::move(inputs), op.outputs));
+    AttrMap attrs = ProductAttrs(static_cast<int64_t>(inputs.size()) - 2, columns);
+    MS_RETURN_IF_ERROR(
+        ops->Replace(i, {i}, kProduct, std::move(attrs), *op.node, std::move(inputs), op.outputs));
   }
   return absl::OkStatus();
 }
