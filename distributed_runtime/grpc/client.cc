@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -26,7 +27,8 @@ namespace {
 // Threads that take responses. A large one is copied by the thread that takes it.
 constexpr int kThreads = 2;
 // A peer that does not answer a ping of its urgent line is taken for lost: after 4 s at the latest.
-// On the other line a ping waits behind tensors, which may take long.
+// That line has pings also while it has no calls. On the other one a ping waits behind tensors,
+// which may take long.
 constexpr int kPingPeriodMs = 2000;
 constexpr int kPingPatienceMs = 2000;
 constexpr int kPingPatienceBehindTensorsMs = 60000;
@@ -36,32 +38,47 @@ constexpr int kLastBackoffMs = 1000;
 
 struct ClientCall;
 
+// What the queue gives to its threads, which end it.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void End() = 0;
+};
+
 // One connection, and its calls that have not ended.
 struct Line {
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
   std::mutex mutex;
   std::set<ClientCall*> calls;  // guarded by mutex
   bool is_lost = false;         // guarded by mutex
 };
 
-// Two lines to a peer. What is urgent would wait behind tensors on the same one.
-class ClientChannel {
+// Two lines to a peer. What is urgent would wait behind tensors on the same one. When the urgent
+// line breaks, the peer is lost. That it cannot be made says nothing: on a network that is far away
+// or full, that takes several tries while the other line works.
+class ClientChannel : public std::enable_shared_from_this<ClientChannel> {
  public:
   explicit ClientChannel(const char* address) : address_(address) {
     Credentials credentials;
     // Without valid credentials, every call fails.
     credentials_ = credentials.Read() ? credentials.ForChannel() : nullptr;
     if (credentials_ != nullptr) authorization_ = credentials.AuthorizationFor(address);
-    urgent_ = NewLine(kPingPatienceMs);
-    usual_ = NewLine(kPingPatienceBehindTensorsMs);
+    urgent_ = NewLine(true);
+    usual_ = NewLine(false);
   }
   const std::string& authorization() const { return authorization_; }  // of each request; may be ""
+  // Connects the urgent line in any case.
   std::shared_ptr<Line> LineFor(bool is_urgent);
-  // The peer cannot be reached: ends all calls, and connects anew for later ones.
-  void LosePeer();
+  // Notices from now on when the urgent line, which is in this state, breaks.
+  void Watch(grpc_connectivity_state state);
 
  private:
-  std::shared_ptr<Line> NewLine(int ping_patience_ms) const;
+  class StateChange;
+
+  std::shared_ptr<Line> NewLine(bool is_urgent) const;
+  // The peer cannot be reached: ends all usual calls, and connects anew for later ones.
+  void LosePeer();
 
   const std::string address_;
   std::shared_ptr<grpc::ChannelCredentials> credentials_;
@@ -81,7 +98,6 @@ struct ClientCall {
   millstream_call_done done = nullptr;
   void* user = nullptr;
   std::shared_ptr<Line> line;
-  ClientChannelRef watched;  // the channel that loses its peer if this call cannot be made; or null
   std::atomic<bool> has_lost_peer{false};
 };
 using ClientCallRef = std::shared_ptr<ClientCall>;
@@ -97,9 +113,6 @@ void End(ClientCall* call) {
     call->line->calls.erase(call);
   }
   if (call->has_lost_peer) call->status = {grpc::StatusCode::UNAVAILABLE, "the peer is lost"};
-  if (call->watched != nullptr && call->status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    call->watched->LosePeer();
-  }
   if (!call->status.ok()) {
     call->done(call->user, call->status.error_code(), call->status.error_message().c_str(), nullptr,
                0);
@@ -108,6 +121,15 @@ void End(ClientCall* call) {
   std::vector<millstream_slice> slices = ToSlices(call->response);
   call->done(call->user, 0, "", slices.data(), slices.size());
 }
+
+class CallEnd final : public Completion {
+ public:
+  explicit CallEnd(ClientCallRef call) : call_(std::move(call)) {}
+  void End() override { network::End(call_.get()); }
+
+ private:
+  const ClientCallRef call_;
+};
 
 // The queue of all calls of the process, with its threads. Never destroyed.
 grpc::CompletionQueue* Queue() {
@@ -118,8 +140,8 @@ grpc::CompletionQueue* Queue() {
         void* tag = nullptr;
         bool ok = false;
         while (made->Next(&tag, &ok)) {
-          const std::unique_ptr<ClientCallRef> call(static_cast<ClientCallRef*>(tag));
-          End(call->get());
+          const std::unique_ptr<Completion> completion(static_cast<Completion*>(tag));
+          completion->End();
         }
       }).detach();
     }
@@ -128,13 +150,37 @@ grpc::CompletionQueue* Queue() {
   return queue;
 }
 
+// The urgent line was in that state, and is no longer.
+class ClientChannel::StateChange final : public Completion {
+ public:
+  StateChange(std::weak_ptr<ClientChannel> channel, grpc_connectivity_state from)
+      : channel_(std::move(channel)), from_(from) {}
+  void End() override {
+    const ClientChannelRef channel = channel_.lock();
+    if (channel == nullptr) return;
+    // By now it may be connected again.
+    if (from_ == GRPC_CHANNEL_READY) channel->LosePeer();
+    channel->Watch(channel->urgent_->channel->GetState(/*try_to_connect=*/false));
+  }
+
+ private:
+  const std::weak_ptr<ClientChannel> channel_;
+  const grpc_connectivity_state from_;
+};
+
+void ClientChannel::Watch(grpc_connectivity_state state) {
+  urgent_->channel->NotifyOnStateChange(state, std::chrono::system_clock::time_point::max(),
+                                        Queue(), new StateChange(weak_from_this(), state));
+}
+
 std::shared_ptr<Line> ClientChannel::LineFor(bool is_urgent) {
   if (is_urgent) return urgent_;
+  urgent_->channel->GetState(/*try_to_connect=*/true);
   const std::lock_guard<std::mutex> lock(mutex_);
   return usual_;
 }
 
-std::shared_ptr<Line> ClientChannel::NewLine(int ping_patience_ms) const {
+std::shared_ptr<Line> ClientChannel::NewLine(bool is_urgent) const {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
@@ -145,11 +191,15 @@ std::shared_ptr<Line> ClientChannel::NewLine(int ping_patience_ms) const {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstBackoffMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastBackoffMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingPeriodMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ping_patience_ms);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                   is_urgent ? kPingPatienceMs : kPingPatienceBehindTensorsMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, is_urgent ? 1 : 0);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // A line without calls stays connected: its end would be taken for the peer's.
+  arguments.SetInt(GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, INT_MAX);
   const auto line = std::make_shared<Line>();
-  line->stub = std::make_unique<grpc::GenericStub>(
-      grpc::CreateCustomChannel(address_, credentials_, arguments));
+  line->channel = grpc::CreateCustomChannel(address_, credentials_, arguments);
+  line->stub = std::make_unique<grpc::GenericStub>(line->channel);
   return line;
 }
 
@@ -161,7 +211,7 @@ void ClientChannel::LosePeer() {
       const std::lock_guard<std::mutex> calls(usual_->mutex);
       if (usual_->calls.empty()) return;  // it connects anew by itself
     }
-    lost = std::exchange(usual_, NewLine(kPingPatienceBehindTensorsMs));
+    lost = std::exchange(usual_, NewLine(false));
   }
   const std::lock_guard<std::mutex> lock(lost->mutex);
   lost->is_lost = true;
@@ -171,7 +221,9 @@ void ClientChannel::LosePeer() {
 }  // namespace
 
 void* Connect(const char* address) {
-  return new ClientChannelRef(std::make_shared<ClientChannel>(address));
+  auto* const made = new ClientChannelRef(std::make_shared<ClientChannel>(address));
+  (*made)->Watch(GRPC_CHANNEL_IDLE);
+  return made;
 }
 
 void Disconnect(void* channel) { delete static_cast<ClientChannelRef*>(channel); }
@@ -183,7 +235,6 @@ void* StartCall(void* channel, const char* method, int32_t is_urgent, millstream
   call->done = done;
   call->user = user;
   call->line = to->LineFor(is_urgent != 0);
-  if (is_urgent != 0) call->watched = to;
   if (deadline_ns >= 0) {
     call->context.set_deadline(std::chrono::system_clock::time_point(
         std::chrono::duration_cast<std::chrono::system_clock::duration>(
@@ -201,7 +252,7 @@ void* StartCall(void* channel, const char* method, int32_t is_urgent, millstream
     call->line->calls.insert(call.get());
     if (call->line->is_lost) Lose(call.get());
   }
-  call->reader->Finish(&call->response, &call->status, new ClientCallRef(call));
+  call->reader->Finish(&call->response, &call->status, new CallEnd(call));
   return handle;
 }
 

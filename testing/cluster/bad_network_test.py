@@ -137,6 +137,16 @@ def test_steps_end_when_their_server_is_cut_off_and_go_on_when_it_is_back(
     assert _last_count(cluster) > count
 
 
+# A connection takes longer than the first tries to make one last.
+def test_tasks_that_are_far_away_are_not_taken_for_lost(hosts: list[Host]) -> None:
+    for host in hosts:
+        host.cable.delay = 0.06  # a quarter of a second to another host and back
+    cluster = _counting(hosts)
+    for task in ("worker:0", "worker:1"):
+        cluster.wait_for_steps(task, 20)  # heartbeats come meanwhile
+    assert not [line for line in cluster.log if "| error" in line]
+
+
 def test_a_task_behind_a_slow_cable_is_not_taken_for_lost(hosts: list[Host]) -> None:
     floats = 500_000  # twice as long on their way as a task that does not answer is waited for
     hosts[0].cable.rate = 400_000.0  # bytes a second, for two workers

@@ -40,9 +40,12 @@ def work(task: tf.cluster.Task, floats: int) -> None:
         total = tf.reduce_sum(tf.identity(table))
     own = f"/job:worker/task:{task.task_index}"
     config = tf.ConfigProto(device_filters=["/job:ps", own])
-    if task.is_chief:
-        with tf.Session(task.target, config=config) as session:
+    missing = tf.report_uninitialized_variables()
+    with tf.Session(task.target, config=config) as session:
+        if task.is_chief:
             session.run(tf.global_variables_initializer())
+        while session.run(missing).size:
+            time.sleep(PAUSE)
     with tf.control_dependencies([total] if floats else []):
         step = tf.assign_add(count, 1)
     while True:
