@@ -97,7 +97,8 @@ class NetworkCall final : public Channel::Call {
 // By these a task learns that another one is there. Behind a large tensor on a slow network they
 // would come too late.
 bool IsUrgent(absl::string_view method) {
-  return method == "Heartbeat" || method == "KeepSession" || method == "PingExchanges";
+  return method == "Heartbeat" || method == "KeepSession" || method == "PingExchanges" ||
+         method == "PingMember" || method == "MissingMembers";
 }
 
 class NetworkChannel final : public Channel {
