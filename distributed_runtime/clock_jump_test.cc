@@ -40,6 +40,12 @@ TEST_F(ClockJumpTest, HeartsGoOnBeating) {
   beaten.WaitForNotification();
 }
 
+// Programs join in turns, between which they see signals.
+TEST_F(ClockJumpTest, AJoinEndsWithItsPatience) {
+  const MovedClock clock(kJump);
+  EXPECT_FALSE(servers_[0]->Join(absl::Milliseconds(20)));
+}
+
 TEST_F(ClockJumpTest, ARequestThatIsLostEndsAtItsDeadline) {
   auto channel = transports_[0]->Connect(servers_[1]->target().substr(7));
   ASSERT_EQ(channel.status(), absl::OkStatus());

@@ -140,7 +140,8 @@ void Server::Join() { Join(absl::InfiniteDuration()); }
 
 bool Server::Join(absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&is_stopped_), patience);
+  const auto is_stopped = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopped_; };
+  return stopped_.Await(&mutex_, SteadyNow() + patience, is_stopped);
 }
 
 void Server::Stop() {
@@ -150,6 +151,7 @@ void Server::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     is_stopped_ = true;
+    stopped_.SignalAll();
     listening = std::move(listening_);
     heart = std::move(heart_);
     sweeper = std::move(sweeper_);

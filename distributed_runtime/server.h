@@ -12,6 +12,7 @@
 #include "distributed_runtime/pulse.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -56,6 +57,7 @@ class Server {
   std::unique_ptr<TransportServer> listening_;
   std::string target_;
   absl::Mutex mutex_;
+  SteadyCondVar stopped_;
   // One does not block, the other waits for steps.
   std::unique_ptr<Pulse> heart_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Pulse> sweeper_ ABSL_GUARDED_BY(mutex_);
