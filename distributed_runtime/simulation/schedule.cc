@@ -17,6 +17,7 @@
 #include "distributed_runtime/simulation/virtual_threads.h"
 #include "distributed_runtime/thread_cache.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -162,6 +163,14 @@ ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::st
 }
 
 void PrepareSchedules() {
+  // The steady clock begins with its first reader, which has to be a thread of virtual time.
+  VirtualThreads threads(0);
+  absl::Duration behind = absl::InfiniteDuration();
+  threads.Start("reads the clock", [&] { behind = SteadyNow() - threads.now(); });
+  if (!threads.RunUntil(threads.now() + absl::Seconds(1)) || behind != absl::ZeroDuration()) {
+    std::cerr << "the steady clock was read in real time\n";
+    std::abort();
+  }
   Status status = LoadCpuPlugin();
   if (status.ok()) status = Session::PrepareProcess();
   if (!status.ok()) {
