@@ -207,10 +207,6 @@ void ClientChannel::LosePeer() {
   std::shared_ptr<Line> lost;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    {
-      const std::lock_guard<std::mutex> calls(usual_->mutex);
-      if (usual_->calls.empty()) return;  // it connects anew by itself
-    }
     lost = std::exchange(usual_, NewLine(false));
   }
   const std::lock_guard<std::mutex> lock(lost->mutex);
