@@ -31,8 +31,9 @@ def test_processors_share_the_work_at_best(cores: int) -> None:
     load = Load(16, 4, 1000)
     machines = Machines(cores=cores, are_one=True)
     found = step_seconds(load, COSTS, machines, is_synchronous=False, steps=5)
-    work = load.workers * processor_seconds(load)
-    assert work / cores <= found < 1.5 * work / cores
+    best = load.workers * processor_seconds(load) / cores
+    # The sum of the simulated times is rounded.
+    assert best * (1 - 1e-12) <= found < 1.5 * best
 
 
 def test_a_lone_step_is_the_sum_of_its_parts() -> None:
