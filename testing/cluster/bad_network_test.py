@@ -137,6 +137,20 @@ def test_steps_end_when_their_server_is_cut_off_and_go_on_when_it_is_back(
     assert _last_count(cluster) > count
 
 
+# The master of the step reaches both: only they notice.
+def test_a_step_ends_when_two_of_its_tasks_do_not_reach_each_other(hosts: list[Host]) -> None:
+    # Whoever waits for the connection with the tensors waits for a minute.
+    arguments = ["--floats=10", "--reader=1", "--limit=30000"]
+    cluster = Cluster(hosts, "testing.cluster.counting_task", arguments)
+    cluster.wait_for_steps("worker:0", 3)
+    hosts[0].unreached.add(hosts[2])
+    hosts[2].unreached.add(hosts[0])
+    assert "UnavailableError" in cluster.wait_for_error("worker:0")
+    hosts[0].unreached.clear()
+    hosts[2].unreached.clear()
+    cluster.wait_for_steps("worker:0", 3)
+
+
 # A connection takes longer than the first tries to make one last.
 def test_tasks_that_are_far_away_are_not_taken_for_lost(hosts: list[Host]) -> None:
     for host in hosts:

@@ -21,25 +21,25 @@ def say(*words: Any) -> None:
     print(*words, flush=True)
 
 
-def _count(target: str, config: Any, steps: list[Any]) -> None:
-    """Run the steps in one session until there is an error."""
+def _count(target: str, config: Any, step: Any, limit: int) -> None:
+    """Run the step in one session until there is an error."""
+    options = tf.RunOptions(timeout_in_ms=limit)
     with tf.Session(target, config=config) as session:
         while True:
-            for step in steps:
-                say("step", session.run(step))
-                time.sleep(PAUSE)
+            say("step", session.run(step, options=options))
+            time.sleep(PAUSE)
 
 
-def work(task: tf.cluster.Task, floats: int) -> None:
-    """Add one to the count on the parameter server, and read floats of another variable of it."""
+def work(task: tf.cluster.Task, floats: int, reader: int, limit: int) -> None:
+    """Add one to the count on the parameter server; a worker reads floats of another variable."""
     task.start_server()
     with tf.device(task.device_setter()):
         count = tf.get_variable("count", initializer=tf.constant(0))
         table = tf.get_variable("table", initializer=tf.zeros([floats]))
-    with tf.device(f"/job:worker/task:{task.task_index}"):
+    with tf.device(f"/job:worker/task:{reader}"):
         total = tf.reduce_sum(tf.identity(table))
-    own = f"/job:worker/task:{task.task_index}"
-    config = tf.ConfigProto(device_filters=["/job:ps", own])
+    workers = [f"/job:worker/task:{index}" for index in (task.task_index, reader)]
+    config = tf.ConfigProto(device_filters=["/job:ps", *workers])
     missing = tf.report_uninitialized_variables()
     with tf.Session(task.target, config=config) as session:
         if task.is_chief:
@@ -50,7 +50,7 @@ def work(task: tf.cluster.Task, floats: int) -> None:
         step = tf.assign_add(count, 1)
     while True:
         try:
-            _count(task.target, config, [step])
+            _count(task.target, config, step, limit)
         except tf.errors.OpError as error:
             say("error", type(error).__name__, " ".join(str(error).split()))
             time.sleep(PAUSE_AFTER_ERROR)
@@ -60,11 +60,18 @@ def main() -> int:
     """Be a task; the place in the cluster is in the environment."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--floats", type=int, default=0, help="that each step reads besides")
+    parser.add_argument("--reader", type=int, help="a worker that does only that, for others")
+    parser.add_argument("--limit", type=int, default=0, help="milliseconds of a step; 0: none")
     args = parser.parse_args()
     task = tf.cluster.from_environment()
     if task.is_ps:
         task.serve()
-    work(task, args.floats)
+    reader = task.task_index if args.reader is None else args.reader
+    if task.task_index == args.reader:
+        server = task.start_server()
+        assert server is not None
+        server.join()
+    work(task, args.floats, reader, args.limit)
     return 0
 
 

@@ -132,6 +132,7 @@ class Host:
     def __init__(self, index: int) -> None:
         self.address = f"{_NETWORK}.{index + 1}"
         self.cable = Cable()
+        self.unreached: set[Host] = set()  # hosts that none of its packets come to
         self._processes: list[subprocess.Popen[str]] = []
         # All that this thread starts is in the namespace that it has entered.
         self._thread = ThreadPoolExecutor(1)
@@ -236,6 +237,8 @@ class Hosts:
                         heapq.heappush(on_their_way, (arrival, count, receiver, packet))
 
     def _arrival(self, sender: Host, receiver: Host, size: int) -> float | None:
+        if receiver in sender.unreached:
+            return None
         sent = sender.cable.arrival(size, time.monotonic(), self._draw)
         return None if sent is None else receiver.cable.arrival(size, sent, self._draw)
 
