@@ -40,7 +40,7 @@ class PeerCopyHook(CopyHook):
     training.
 
     It is for the chief, and does nothing in other processes and where there is no cluster. A chief
-    that is started again begins from the checkpoint.
+    that is started again begins from the checkpoint. A session has one such hook at most.
 
     Parameters
     ----------

@@ -230,6 +230,20 @@ def test_a_process_that_is_not_the_chief_copies_nothing(target: str) -> None:
     assert hook.copied_step is None
 
 
+def test_a_hook_of_the_chief_copies_nothing_in_another_session(target: str) -> None:
+    hook = tf.cluster.PeerCopyHook(copy_steps=1)
+    _train(target, [hook], 1)
+    states = _train(target, [hook], 1, is_chief=False)
+    assert int(states[0]["global_step"]) == 2
+    assert not hook.is_chiefs
+
+
+def test_two_hooks_that_copy_are_refused(target: str) -> None:
+    hooks = [tf.cluster.PeerCopyHook(copy_steps=1), tf.cluster.PeerCopyHook(copy_secs=1.0)]
+    with pytest.raises(ValueError, match="hooks: expected at most one that copies variables"):
+        _train(target, hooks, 1)
+
+
 def test_without_a_cluster_nothing_is_copied() -> None:
     hook = tf.cluster.PeerCopyHook(copy_secs=1.0)
     with tf.Graph().as_default():

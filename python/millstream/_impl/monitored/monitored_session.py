@@ -12,6 +12,7 @@ from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import LIST, NUMBER, PATH, TEXT, or_none, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.monitored import termination
+from millstream._impl.monitored.copies import CopyHook
 from millstream._impl.monitored.kinds import CREATOR, SCAFFOLD
 from millstream._impl.monitored.recovery import CoordinatedCreator, RecoverableSession
 from millstream._impl.monitored.scaffold import Scaffold
@@ -41,6 +42,9 @@ class _MonitoredSession:
         self._sess: RecoverableSession | CoordinatedSession | None = None
         if session_creator is None:
             session_creator = ChiefSessionCreator()
+        for hook in self._hooks:
+            if isinstance(hook, CopyHook):
+                hook.is_chiefs = False  # it may have been in another session
         if isinstance(session_creator, ChiefSessionCreator):
             session_creator._use_copies(self._hooks)
         try:

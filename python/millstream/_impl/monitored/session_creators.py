@@ -110,8 +110,19 @@ class ChiefSessionCreator(_ManagedCreator):
         self._copies: list[CopyHook] = []
 
     def _use_copies(self, hooks: Sequence[Any]) -> None:
-        """Begin sessions from the copies that hooks keep, unless a checkpoint is newer."""
+        """Begin sessions from the copies that hooks keep, unless a checkpoint is newer.
+
+        Raises
+        ------
+        ValueError
+            Several hooks keep copies.
+        """
         self._copies = [hook for hook in hooks if isinstance(hook, CopyHook)]
+        if len(self._copies) > 1:
+            raise ValueError(
+                "hooks: expected at most one that copies variables, because they would overwrite "
+                f"each other's copies, got {self._copies}"
+            )
         options = None if self._config is None else self._config.graph_options
         for hook in self._copies:
             hook.is_chiefs = True
