@@ -121,6 +121,8 @@ def test_boolean_mask() -> None:
 
 def test_parts_at_vectors() -> None:
     rows, deep = tf.ragged.constant(_ROWS), tf.ragged.constant(_DEEP)
+    assert _value(tf.gather(rows, 2)) == _ROWS[2]
+    assert _value(tf.gather(deep, 0)) == _DEEP[0]
     assert _value(tf.gather_nd(rows, [[0, 2], [3, 0]])) == [4, 9]
     assert _value(tf.gather_nd(rows, [[2], [0]])) == [_ROWS[2], _ROWS[0]]
     assert _value(tf.gather_nd(rows, [2, 1])) == 5
@@ -172,6 +174,16 @@ def test_rows_of_one_id(function: Any, expected: list[list[float]]) -> None:
     ids = tf.ragged.constant([[0, 1, 0], [], [2, 2], [1]])
     of_elements = tf.unsorted_segment_sum(rows, ids, 3)
     assert _value(of_elements) == [7, 13, 6]
+
+
+def test_a_mean_of_no_elements_is_no_number() -> None:
+    rows = tf.ragged.constant([[1.0, 3.0], [5.0]])
+    ids = tf.ragged.constant([[0, 0], [0]])
+    for function, expected in (
+        (tf.unsorted_segment_mean, 3.0),
+        (tf.unsorted_segment_sqrt_n, 27**0.5),
+    ):
+        np.testing.assert_allclose(_value(function(rows, ids, 2)), [expected, np.nan], rtol=1e-6)
 
 
 def test_ids_of_elements_need_ragged_rows() -> None:

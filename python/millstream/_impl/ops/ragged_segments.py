@@ -24,9 +24,8 @@ def _divided(divisor: Callable[[Any], Any]) -> _Combine:
     """The sum of elements, divided by a function of how many there are."""
 
     def quotient(data: Any, ids: Tensor, count: Tensor) -> Any:
+        # As in 1.15, and unlike that of tensors, a mean of no elements is no number.
         counts = combined("reduce_sum", gen_ops.ones_like(data), ids, count)
-        # A row that has no elements has the sum 0.
-        counts = gen_ops.maximum(counts, convert_to_tensor(1, counts.dtype))
         sums = combined("reduce_sum", data, ids, count)
         return gen_ops.real_div(sums, divisor(counts))
 

@@ -106,9 +106,10 @@ def gather_rows(values: Any, places: Tensor) -> Any:
     """The rows of a tensor, or of a ragged tensor, at these places."""
     if not isinstance(values, RaggedRows):
         return gen_ops.gather_v2(values, places, 0)
+    rank = 1 if places.shape.ndims is None else places.shape.ndims
     found = gen_ops.ragged_gather(
         list(values.nested_row_splits), values.flat_values, places,
-        OUTPUT_RAGGED_RANK=values.ragged_rank + (places.shape.ndims or 1) - 1,
+        OUTPUT_RAGGED_RANK=values.ragged_rank + rank - 1,
     )  # fmt: skip
     splits, result = found[0], found[1]
     for one in reversed(splits):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 import numpy as np
@@ -310,19 +311,12 @@ class RaggedTensor(RaggedArithmetic):
                 return cls._within(whole, lengths, dtype)
             whole.shape.with_rank_at_least(ragged_rank + 1)
             shape = gen_ops.shape(whole, out_type=dtype)
-            inner = gen_ops.reshape(
-                whole, array_join.concat([convert_to_tensor([-1], dtype), shape[ragged_rank:]], 0)
-            )
+            inner = _joined_dims(whole, shape, ragged_rank)
             rows, columns = gen_ops.shape(inner, out_type=dtype)[0], shape[ragged_rank]
             if padding is not None:
                 lengths = lengths_before(inner, padding, columns)
             if lengths is None:
-                flat = gen_ops.reshape(
-                    inner,
-                    array_join.concat(
-                        [convert_to_tensor([-1], dtype), shape[ragged_rank + 1 :]], 0
-                    ),
-                )
+                flat = _joined_dims(whole, shape, ragged_rank + 1)
                 result = cls(flat, even(rows, columns), internal=True)
             else:
                 given = math_ops.cast(convert_to_tensor(lengths, name="lengths"), dtype)
@@ -472,6 +466,16 @@ class RaggedTensor(RaggedArithmetic):
 
     def __getitem__(self, key: Any) -> Any:
         return ragged_slicing.slice_ragged(self, key)
+
+
+def _joined_dims(tensor: Tensor, shape: Tensor, count: int) -> Tensor:
+    """A tensor with its first dimensions, so many, as one. They may be empty."""
+    known = tensor.shape.as_list()[:count] if tensor.shape.ndims is not None else [None]
+    if None in known:
+        size = gen_ops.prod(shape[:count], [0], keep_dims=True)
+    else:
+        size = convert_to_tensor([math.prod(known)], shape.dtype)
+    return gen_ops.reshape(tensor, array_join.concat([size, shape[count:]], 0))
 
 
 def _ragged(result: Any) -> RaggedTensor:

@@ -86,6 +86,11 @@ def test_other_forms() -> None:
     with pytest.raises(ValueError, match="ragged_rank must be len"):
         make.from_tensor(cube, lengths=([2, 1], [4, 0, 2]), ragged_rank=3)
     assert _list(make.from_tensor(cube, ragged_rank=2)) == cube.tolist()
+    for shape in ((0, 0), (0, 2), (2, 0), (2, 0, 3), (0, 0, 0)):
+        empty = np.zeros(shape)
+        unknown = tf.placeholder(tf.float64, [None] * len(shape))
+        assert _list(make.from_tensor(empty)) == empty.tolist()
+        assert _list(make.from_tensor(unknown), {unknown: empty}) == empty.tolist()
     sparse = x.to_sparse()
     assert _run(sparse).dense_shape.tolist() == [4, 3]
     assert _list(make.from_sparse(sparse)) == _ROWS
