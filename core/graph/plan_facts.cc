@@ -54,12 +54,11 @@ Output WrittenFlow(const Output& flow) {
   return flow;
 }
 
-// The shape of what an iteration of the loop `node` writes to the array before the flow that leaves
-// it as output `exit`. It is that of all iterations, because the front end has seen the body.
-PartialShape ShapeWrittenIn(const LoopBody& loop, const Node& node, int exit, const Output& array) {
+// The shape of what an iteration of the loop `node` writes to the array before the flow that is its
+// variable `variable`. It is that of all iterations, because the front end has seen the body.
+PartialShape ShapeWrittenIn(const LoopBody& loop, const Node& node, int variable,
+                            const Output& array) {
   constexpr int kMostSteps = 16;
-  const int variable = loop.exits[static_cast<size_t>(exit)];
-  if (variable >= loop.num_variables) return PartialShape();
   const std::vector<Output>& feeds = loop.iteration.signature.feeds;
   Output flow = loop.iteration.signature.fetches[static_cast<size_t>(variable)];
   for (int step = 0; step < kMostSteps; ++step) {
@@ -75,6 +74,20 @@ PartialShape ShapeWrittenIn(const LoopBody& loop, const Node& node, int exit, co
     flow = write.input(3);
   }
   return PartialShape();
+}
+
+// What both shapes say.
+PartialShape InCommon(const PartialShape& x, const PartialShape& y) {
+  if (!x.known_rank() || !y.known_rank() || x.rank() != y.rank()) return PartialShape();
+  PartialShape common = PartialShape::Scalar();
+  for (int i = 0; i < x.rank(); ++i) common.AddDim(x.dim(i) == y.dim(i) ? x.dim(i) : kUnknownDim);
+  return common;
+}
+
+// True if nothing was written to the array before the flow: it begins with the array, or as zero.
+bool IsFirstFlow(const Output& flow, const Output& array) {
+  return flow.node == array.node || RoleOf(flow.node->op().name) == StructuralRole::kConstant ||
+         flow.node->op().name == "ZerosLike";
 }
 
 }  // namespace
@@ -178,24 +191,36 @@ PartialShape PlanFacts::WrittenShape(const Output& handle, Output flow,
       !array.node->Attr<bool>("identical_element_shapes").value_or(false)) {
     return PartialShape();
   }
+  // A loop may have no iteration, and leave the elements that were written before.
+  std::optional<PartialShape> in_loops;
+  const auto written = [&](const PartialShape& shape) {
+    return in_loops.has_value() ? InCommon(*in_loops, shape) : shape;
+  };
   for (int step = 0; step < kMostSteps && !IsFed(flow); ++step) {
     flow = WrittenFlow(flow);
     const Node& node = *flow.node;
     const std::string& op = node.op().name;
+    if (in_loops.has_value() && IsFirstFlow(flow, array)) return *in_loops;
     if (RoleOf(op) == StructuralRole::kIdentity) {
       flow = node.input(flow.index);
       continue;
     }
     const auto loop = graph.loops.find(&node);
-    if (loop != graph.loops.end()) return ShapeWrittenIn(*loop->second, node, flow.index, array);
+    if (loop != graph.loops.end()) {
+      const int variable = loop->second->exits[static_cast<size_t>(flow.index)];
+      if (variable >= loop->second->num_variables) break;
+      in_loops = written(ShapeWrittenIn(*loop->second, node, variable, array));
+      flow = node.input(variable);
+      continue;
+    }
     if (!absl::StartsWith(op, "TensorArray") || node.num_inputs() == 0 ||
         SourceArray(node.input(0)) != array) {
       break;
     }
-    if (op == "TensorArrayWriteV3") return of(node.input(2)).shape;
+    if (op == "TensorArrayWriteV3") return written(of(node.input(2)).shape);
     if (op == "TensorArrayScatterV3") {
       const PartialShape& rows = of(node.input(2)).shape;
-      return rows.rank() < 1 ? PartialShape() : PartialShape(rows.dims().subspan(1));
+      return written(rows.rank() < 1 ? PartialShape() : PartialShape(rows.dims().subspan(1)));
     }
     if (op != "TensorArrayGradV3") break;
     flow = node.input(1);

@@ -168,6 +168,16 @@ TEST_F(UnrollLoopsTest, IterationsThatCouldFailDoNotRunInVain) {
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
 }
 
+// Its gradient would be 0 times an infinity.
+TEST_F(UnrollLoopsTest, IterationsThatHavePolesDoNotRunInVain) {
+  const Output length = Length();
+  const Output matrix = Enter(Matrix(), "loop", true);
+  const Loop loop = UntilLength(length, true, [&](const Output& x) {
+    return Op("MatMul", {Op("RealDiv", {x, matrix}), matrix});
+  });
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
+}
+
 // The feed does not fit in the loop, which waits for what refuses it.
 TEST_F(UnrollLoopsTest, WhatALoopWaitsForTellsItsErrorFirst) {
   const Output given = Placeholder("given", DataType::kFloat, PartialShape::UnknownOfRank(2));

@@ -71,6 +71,14 @@ bool RowArrays::StaysBelow(const Progression& rows, int64_t size) const {
   return std::min(rows.first, last) >= 0 && std::max(rows.first, last) < size;
 }
 
+// True if so many rows can be written to the array that operation `made` makes.
+bool RowArrays::HasRoom(int made, int64_t rows) const {
+  const StepOp& op = ops_.op(made);
+  if (op.node->Attr<bool>("dynamic_size").value_or(false)) return true;
+  const auto size = KnownIntegers(ops_, op.inputs[0]);
+  return size.has_value() && size->size() == 1 && rows <= size->front();
+}
+
 int RowArrays::VariableOf(const Output& output) const {
   const auto found = absl::c_find(op().outputs, output);
   return loop_.exits[static_cast<size_t>(found - op().outputs.begin())];
@@ -105,7 +113,8 @@ bool RowArrays::FindRead(const RowRead& read) {
   const PartialShape* const rows = ops_.KnownShape(array.rows);
   if (rows == nullptr || rows->rank() == 0) return false;
   const int64_t count = rows->dim(0);
-  const bool fits = CountUp(KnownIntegers(ops_, ops_.op(array.scatter).inputs[1]), count) &&
+  const bool fits = HasRoom(array.made, count) &&
+                    CountUp(KnownIntegers(ops_, ops_.op(array.scatter).inputs[1]), count) &&
                     StaysBelow(read.rows, count) && AreApart(array.others, read.rows, count) &&
                     absl::c_all_of(array.others, [&](int i) { return i > array.scatter; });
   reads_.push_back(std::move(array));

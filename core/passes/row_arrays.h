@@ -64,6 +64,7 @@ class RowArrays {
   std::optional<ArrayFamily> FamilyOf(const RowArray& array, int* made, std::string* gradient);
   bool AreApart(const std::vector<int>& others, const Progression& rows, int64_t size) const;
   bool StaysBelow(const Progression& rows, int64_t size) const;
+  bool HasRoom(int made, int64_t rows) const;
   bool FindRead(const RowRead& read);
   bool AddUser(int user, ReadArray* array) const;
   bool FindWrite(const RowWrite& write);

@@ -13,6 +13,12 @@
 namespace millstream {
 namespace {
 
+// True for what FindIterations follows.
+bool IsOfCondition(const std::string& op) {
+  return op == "Greater" || op == "GreaterEqual" || op == "Less" || op == "LessEqual" ||
+         op == "LogicalAnd";
+}
+
 class Translator {
  public:
   Translator(const StepOps& ops, const StepOp& op, const LoopBody& loop, const KeptLists& lists)
@@ -79,8 +85,8 @@ class Translator {
     return values_[value] = RowValue{Kind::kConstant, program_.constants.size() - 1};
   }
 
-  // False if the loop is none that can be translated. Other results of nodes that change nothing
-  // may stay unknown: it counts whether a result of the loop follows from them.
+  // False if the loop is none that can be translated. No node is left out because no result follows
+  // from it: others may wait for it, and it may fail. But the condition is followed elsewhere.
   bool AddNode(const Node& node) {
     const StructuralRole role = RoleOf(node.op().name);
     if (role == StructuralRole::kNothing || role == StructuralRole::kConstant) return true;
@@ -100,8 +106,7 @@ class Translator {
     if (op == "TensorListPopBack") return TakeElement(node);
     if (node.op().is_stateful) return false;
     if (op == "AddN") return AddSum(node);
-    if (!integers_.Add(node)) AddStep(node);
-    return true;
+    return integers_.Add(node) || AddStep(node) || IsOfCondition(op);
   }
 
   void PassOn(const Output& from, const Output& to) {
@@ -206,7 +211,7 @@ class Translator {
     std::vector<RowValue> terms;
     for (const Output& input : node.inputs()) {
       const std::optional<RowValue> term = Find(input);
-      if (!term.has_value()) return true;
+      if (!term.has_value()) return false;
       terms.push_back(*term);
     }
     RowValue sum = terms[0];
@@ -270,19 +275,20 @@ class Translator {
     return static_cast<int>(found->index);
   }
 
-  void AddStep(const Node& node) {
+  bool AddStep(const Node& node) {
     const bool computes_float = node.op().is_elementwise && node.num_outputs() == 1 &&
                                 node.output_type(0) == DataType::kFloat && node.num_inputs() > 0 &&
                                 node.num_inputs() <= 2;
-    if (!computes_float) return;
+    if (!computes_float) return false;
     RowStep step{node.op().name, {}};
     for (const Output& input : node.inputs()) {
       const std::optional<RowValue> operand = Find(input);
-      if (!operand.has_value()) return;
+      if (!operand.has_value()) return false;
       step.operands.push_back(*operand);
     }
     values_[node.output(0)] = RowValue{Kind::kStep, program_.steps.size()};
     program_.steps.push_back(std::move(step));
+    return true;
   }
 
   // States are numbered from here on, without the other variables.
