@@ -186,6 +186,30 @@ def test_assertions_stay() -> None:
         session.run(result, {x: np.full((ROWS, COLUMNS), 200, np.float32)})
 
 
+def test_what_a_row_waits_for_stays() -> None:
+    divisor = tf.placeholder(tf.int32, [])
+
+    def waiting(row: Any) -> Any:
+        with tf.control_dependencies([1 // divisor]):
+            return tf.identity(row) * 2.0
+
+    result = tf.map_fn(waiting, tf.constant(_numbers(ROWS, COLUMNS)))
+    _check([result], None, {divisor: 1})
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="iteration"):
+        session.run(result, {divisor: 0})
+
+
+def test_an_array_must_have_room_for_its_rows() -> None:
+    rows = tf.TensorArray(tf.float32, ROWS - 1).unstack(_numbers(ROWS, COLUMNS))
+    _, total = tf.while_loop(
+        lambda i, _: i < ROWS - 1,
+        lambda i, total: (i + 1, total * 0.5 + rows.read(i)),
+        [0, tf.zeros([COLUMNS])],
+    )
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="index 6"):
+        session.run(total)
+
+
 def _with_gradients(values: list[Any], xs: list[Any]) -> list[Any]:
     """The values, and gradients of something that depends on each of them differently."""
     total = tf.add_n([tf.reduce_sum(value * value * (0.5 + k)) for k, value in enumerate(values)])

@@ -127,6 +127,17 @@ def test_a_loop_variable() -> None:
             assert got.tolist() == [[float(i)] for i in range(size)]
 
 
+def test_a_loop_without_iterations_leaves_what_was_written_before() -> None:
+    first, count = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [])
+    start = tf.TensorArray(tf.float32, size=1, dynamic_size=True).write(0, first)
+    _, result = tf.while_loop(
+        lambda i, _: i < count, lambda i, array: (i + 1, array.write(i + 1, [1.0, 2.0])), [0, start]
+    )
+    row = result.read(0)
+    assert _run(row, {first: [5.0, 6.0], count: 1}).tolist() == [5.0, 6.0]
+    assert _run(row, {first: [5.0, 6.0, 7.0], count: 0}).tolist() == [5.0, 6.0, 7.0]
+
+
 def test_an_array_that_a_loop_reads() -> None:
     given = tf.TensorArray(tf.int32, size=4, clear_after_read=False).unstack([3, 1, 4, 1])
     _, total = tf.while_loop(

@@ -185,6 +185,25 @@ def test_a_step_that_could_fail_runs_for_the_longest_sequence_alone() -> None:
     assert not found[:, 3:].any()
 
 
+class _Share(tf.nn.rnn_cell.BasicRNNCell):
+    """A cell that divides its inputs by their sum, which is 0 behind the end of a sequence."""
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        return super().call(inputs / tf.reduce_sum(inputs, 1, keepdims=True), state)
+
+
+def test_a_step_with_a_pole_runs_for_the_longest_sequence_alone() -> None:
+    ends = np.ones((BATCH, STEPS, INPUTS), np.float32)
+    ends[:, 2:] = 0
+    x = tf.constant(ends)
+    given = tf.placeholder(tf.int32, [BATCH])
+    outputs, _ = tf.nn.dynamic_rnn(_Share(UNITS), x, given, dtype=tf.float32)
+    gradients = tf.gradients(outputs, [x, *tf.trainable_variables()])
+    with _session() as session:
+        for gradient in session.run(gradients, {given: [2] * BATCH}):
+            assert np.isfinite(gradient).all()
+
+
 def test_cells_of_raw_operations_share_products() -> None:
     random = np.random.RandomState(3)
     x, of_inputs, of_states, bias = (
