@@ -54,6 +54,7 @@ TIMED_TESTS = {
     "session_threads_test.cc": "lets the time of a step pass while the step stands still",
     "simulation_test.cc": "reads a virtual clock",
     "state_test.py": "closes sessions at moments of which any will do, again and again",
+    "steady_time_test.cc": "reads a clock that it has set",
     "step_scheduler_test.cc": "polls a flag",
     "thread_team_test.cc": "lets workers fall asleep; nothing is asserted of it",
 }
