@@ -9,10 +9,11 @@
 namespace millstream {
 namespace {
 
-// Ops whose elements are all elements of their first input.
+// Ops whose elements are all elements of their first input. GatherV2 is not among them: it tells of
+// an index that is out of range.
 constexpr absl::string_view kOnlyMove[] = {
-    "Identity",  "StopGradient", "Reshape",  "ExpandDims",   "Squeeze",        "Tile",
-    "Transpose", "Slice",        "GatherV2", "StridedSlice", "PreventGradient"};
+    "Identity", "StopGradient", "Reshape", "ExpandDims",   "Squeeze",
+    "Tile",     "Transpose",    "Slice",   "StridedSlice", "PreventGradient"};
 
 // The first element, when all have its bits.
 std::optional<Tensor> UniformElement(const Tensor& tensor) {
