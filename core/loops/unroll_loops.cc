@@ -284,9 +284,9 @@ void KnownScalars::AddResults(const StepItem& item) {
   if (operation == std::end(kOperations)) return;
   const std::optional<int64_t> x = Find(item.inputs[0]);
   const std::optional<int64_t> y = Find(item.inputs[1]);
-  if (x.has_value() != y.has_value() && node.op().name == "Minimum" &&
+  if (x.has_value() && !y.has_value() && node.op().name == "Minimum" &&
       FindAttr(node.attrs(), kIdleBeyondAttr) != nullptr) {
-    idle_bounds_[result] = x.has_value() ? *x : *y;
+    idle_bounds_[result] = *x;
   }
   if (!x.has_value() || !y.has_value() || std::abs(*x) > kLargest || std::abs(*y) > kLargest) {
     return;

@@ -21,7 +21,7 @@
 
 namespace millstream {
 
-// On a Minimum of two counts: a loop that counts to the result may count on to the greater of the
+// On a Minimum of two counts: a loop that counts to the result may count on to the first of the
 // two. It changes nothing there, but what it computes and does not use could fail.
 inline constexpr char kIdleBeyondAttr[] = "_idle_beyond";
 

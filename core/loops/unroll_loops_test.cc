@@ -158,6 +158,24 @@ TEST_F(UnrollLoopsTest, IterationsThatNobodySaysChangeNothingDoNotRun) {
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
 }
 
+// The arrays of the loop have room for as many as the first count says.
+TEST_F(UnrollLoopsTest, IterationsBehindTheFirstCountDoNotRun) {
+  const Output steps = Placeholder("steps", DataType::kInt32, PartialShape::Scalar());
+  const Output five = Constant(Tensor::Scalar<int32_t>(5));
+  const Output end = Enter(Op("Minimum", {steps, five}, {{"_idle_beyond", true}}), "loop", true);
+  const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+  const Output matrix = Enter(Matrix(), "loop", true);
+  const Loop loop = While(
+      {Constant(Tensor::Scalar<int32_t>(0)), Matrix()},
+      [&](const Outputs& v) {
+        return Op("Less", {v[0], end});
+      },
+      [&](const Outputs& v) {
+        return Outputs{Op("Add", {v[0], one}), Op("MatMul", {v[1], matrix})};
+      });
+  EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{steps, Tensor::Scalar<int32_t>(2)}}), 1);
+}
+
 TEST_F(UnrollLoopsTest, IterationsThatCouldFailDoNotRunInVain) {
   const Output length = Length();
   const Output row = Enter(build.Int32Vector({0, 1}), "loop", true);
