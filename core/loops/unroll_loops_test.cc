@@ -286,7 +286,8 @@ TEST_F(UnrollLoopsTest, AnErrorNamesTheNodeAndTheIteration) {
   const Output divisor = Placeholder("divisor", DataType::kInt32, PartialShape::Scalar());
   const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
   const Loop loop = Repeat(4, {Matrix(), divisor, divisor}, [&](const Outputs& v) {
-    return Outputs{Op("MatMul", {v[1], v[1]}), Op("Sub", {v[2], one}), Op("FloorDiv", {one, v[2]})};
+    const Output quotient = Op("FloorDiv", {one, v[2]});
+    return Outputs{Op("MatMul", {v[1], v[1]}), Op("Sub", {v[2], one}), Op("Add", {v[3], quotient})};
   });
   const Outputs fetches = {loop.exits[1], loop.exits[3]};
   const auto feeds = [&](int32_t number) {
