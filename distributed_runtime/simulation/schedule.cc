@@ -39,6 +39,8 @@ class Schedule {
         cluster_(&threads_, &network_, &trace_, sabotage,
                  [this](int task, int process, std::shared_ptr<Master> master) {
                    if (task >= num_clients_) return;
+                   // The other tasks begin at the same time, and not to find them is no error.
+                   VirtualThreads::Sleep(absl::Milliseconds(1));
                    SimClient(&clients_, task, process, std::move(master), seed_).Run();
                  }),
         num_clients_(1 + chance_.Below(2)) {
