@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import importlib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from millstream._impl.base import error_text, source_location
 from millstream._impl.graph.convert import convert_argument, graph_of
-from millstream._impl.graph.ragged_calls import ragged_among
 from millstream._impl.graph.tensor_like import TensorLike, described
 from millstream._impl.values import dtypes, tensor_shape, values
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from millstream._impl.graph.op_info import Argument, Attribute, OpInfo
     from millstream._impl.graph.operation import Operation, Tensor
     from millstream._impl.values.dtypes import DType
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 # Ops that work on the elements of their first input, and so on those of a ragged tensor.
 _OF_FIRST = (
@@ -332,3 +337,58 @@ def _list_size(
         if output.list_attr and spec.list_attr == output.list_attr:
             return count
     raise AssertionError(f"nothing says how many tensors {info.name}.{output.name} has")
+
+
+# ---- Ragged tensors among the arguments of functions of tensors ----
+
+
+def ragged_among(arguments: Iterable[Any], in_lists: bool = False) -> Any:
+    """The first ragged tensor among arguments, None if there is none.
+
+    Parameters
+    ----------
+    arguments
+        What is looked at.
+    in_lists
+        Look at the items of lists, too.
+    """
+    for argument in arguments:
+        if hasattr(argument, "with_flat_values"):
+            return argument
+        if in_lists and isinstance(argument, (list, tuple)):
+            found = ragged_among(argument)
+            if found is not None:
+                return found
+    return None
+
+
+def for_ragged(
+    key: str, in_lists: bool = False
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Let a function of tensors take ragged ones.
+
+    Parameters
+    ----------
+    key
+        Where ``ops/ragged_functions.py``, which calls without ragged tensors do not load, says
+        what the function does then.
+    in_lists
+        Whether lists that are arguments may hold them.
+    """
+
+    def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        @functools.wraps(function)
+        def choosing(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+            ragged = ragged_among(args, in_lists)
+            if ragged is None and kwargs:
+                ragged = ragged_among(kwargs.values(), in_lists)
+            if ragged is None:
+                return function(*args, **kwargs)
+            # By name: it is above this layer, and needs the functions that it is called for.
+            functions = importlib.import_module("millstream._impl.ops.ragged_functions")
+            result: _Result = functions.call(key, function, args, kwargs)
+            return result
+
+        return choosing
+
+    return decorate

@@ -10,6 +10,7 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
+from millstream._impl.graph.apply_op import for_ragged
 from millstream._impl.graph.arguments import (
     INTEGER,
     INTEGERS,
@@ -22,7 +23,6 @@ from millstream._impl.graph.arguments import (
 )
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.nn.data_formats import image_format
 from millstream._impl.ops import array_ops, matmul_ops, random_ops, reductions

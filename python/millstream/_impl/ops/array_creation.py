@@ -9,6 +9,7 @@ import numpy as np
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
+from millstream._impl.graph.apply_op import for_ragged
 from millstream._impl.graph.arguments import DTYPE, INTEGER, SHAPE, TENSOR, takes
 from millstream._impl.graph.convert import (
     constant,
@@ -17,7 +18,6 @@ from millstream._impl.graph.convert import (
     holds_tensor,
 )
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes, tensor_shape
 from millstream._impl.values.dtypes import DType

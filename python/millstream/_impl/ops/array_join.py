@@ -9,10 +9,10 @@ import numpy as np
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
+from millstream._impl.graph.apply_op import for_ragged
 from millstream._impl.graph.arguments import INTEGER, INTEGERS, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor, dtype_of_tensor_in, holds_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values import dtypes
 

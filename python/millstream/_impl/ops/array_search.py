@@ -7,10 +7,10 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
+from millstream._impl.graph.apply_op import for_ragged
 from millstream._impl.graph.arguments import DTYPE, NUMBER, TENSOR, TEXT, Kind, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import binary_ops, math_ops, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes

@@ -7,11 +7,11 @@ from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
+from millstream._impl.graph.apply_op import for_ragged
 from millstream._impl.graph.arguments import INTEGER, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import for_ragged
 from millstream._impl.ops import array_join, array_ops
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.graph import scopes
+from millstream._impl.graph.apply_op import ragged_among
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.graph.ragged_calls import ragged_among
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import array_join, check_ops, math_ops
 from millstream._impl.ops.ragged_rows import RaggedRows, rowids_of_splits

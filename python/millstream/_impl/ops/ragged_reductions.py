@@ -219,9 +219,3 @@ class RaggedFunctions(RaggedRows):
     def _of_elements(self, function: Any, arguments: Any, is_broadcast: bool) -> Any:
         """What an operation on elements gives."""
         return of_elements(function, arguments, {}, is_broadcast)
-
-    def _of_function(self, key: str, function: Any, args: Any, kwargs: Any) -> Any:
-        """What a function gives whose arguments it is among."""
-        from millstream._impl.ops import ragged_functions  # lazy: it imports ragged tensors
-
-        return ragged_functions.call(key, function, args, kwargs)

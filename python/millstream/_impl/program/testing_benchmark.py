@@ -15,7 +15,7 @@ from typing import Any
 from millstream._impl import protos
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import INTEGER, LIST, MAPPING, NUMBER, TEXT, takes
-from millstream._impl.session.default_session import get_default_session
+from millstream._impl.session.base_session import get_default_session
 from millstream._impl.session.session import Session
 from millstream._impl.session.timeline import Timeline
 

@@ -18,7 +18,7 @@ from millstream._impl.graph.random_seed import set_random_seed
 from millstream._impl.graph.stacks import STACKS
 from millstream._impl.program.testing_assertions import Assertions
 from millstream._impl.program.testing_environment import get_temp_dir
-from millstream._impl.session.default_session import get_default_session
+from millstream._impl.session.base_session import get_default_session
 from millstream._impl.session.session import Session
 
 _SEED = 87654321  # of the graph when no seed is set

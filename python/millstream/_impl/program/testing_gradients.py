@@ -20,7 +20,7 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import constant, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_ops, gradient_ops
-from millstream._impl.session.default_session import get_default_session
+from millstream._impl.session.base_session import get_default_session
 from millstream._impl.values.tensor_shape import as_shape
 
 _INPUTS = Kind(

@@ -10,6 +10,7 @@ from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import error_text, errors
 from millstream._impl.base.device_spec import DeviceAttributes, DeviceMemory
+from millstream._impl.base.public import public
 from millstream._impl.graph import default_graph, stacks
 from millstream._impl.graph.graph import Graph
 from millstream._impl.session import cost_graph, numeric_checks, plugins, waits
@@ -434,3 +435,16 @@ class _DefaultSession:
 
     def __exit__(self, *error: object) -> None:
         stacks.remove_session(self._session)
+
+
+@public("get_default_session")
+def get_default_session() -> BaseSession | None:
+    """The session of the innermost ``with session:`` of this thread, or None.
+
+    Examples
+    --------
+    >>> with tf.Session() as session:
+    ...     tf.get_default_session() is session
+    True
+    """
+    return stacks.STACKS.sessions[-1] if stacks.STACKS.sessions else None

@@ -12,7 +12,7 @@ from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.ops import control_ops
 from millstream._impl.ops.array_creation import placeholder
-from millstream._impl.session.default_session import get_default_session
+from millstream._impl.session.base_session import get_default_session
 from millstream._impl.train.checkpoint_reader import CheckpointReader
 from millstream._impl.train.object_graph import (
     GRAPH_KEY,

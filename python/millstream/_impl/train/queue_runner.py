@@ -16,8 +16,7 @@ from millstream._impl.graph import error_codes
 from millstream._impl.graph.arguments import TEXT, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.session import waits
-from millstream._impl.session.base_session import BaseSession
-from millstream._impl.session.default_session import get_default_session
+from millstream._impl.session.base_session import BaseSession, get_default_session
 from millstream._impl.train.coordinator import Coordinator
 
 _logger = logging.getLogger("millstream")
