@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -334,6 +335,14 @@ void MillstreamSleepAt(const void* word, uint32_t value, const struct timespec* 
 void MillstreamWakeAt(const void* word, int count) {
   millstream::VirtualThreads::WakeAt(word);
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+// By which Abseil finds the ends of waits that have a duration.
+int gettimeofday(struct timeval* time, void* zone) noexcept {
+  struct timespec now;
+  const int result = clock_gettime(CLOCK_REALTIME, &now);
+  *time = absl::ToTimeval(absl::TimeFromTimespec(now));
+  return result;
 }
 
 int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
