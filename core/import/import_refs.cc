@@ -48,8 +48,7 @@ Kind KindOf(const OpDef& op) {
 StatusOr<const OpDef*> TwinOf(const OpDef& op) {
   for (const std::string& name : {absl::StrCat("_", op.name), absl::StrCat(op.name, "VariableOp"),
                                   absl::StrCat("Resource", op.name), absl::StrCat(op.name, "V2")}) {
-    StatusOr<const OpDef*> twin = OpRegistry::Global()->Find(name);
-    if (twin.ok()) return twin;
+    if (const OpDef* twin = OpRegistry::Global()->FindOrNull(name)) return twin;
   }
   if (op.name == "IsVariableInitialized") return OpRegistry::Global()->Find("VarIsInitializedOp");
   if (op.name == "FakeQueue") return OpRegistry::Global()->Find("Identity");
