@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/rpc.h"
@@ -195,7 +196,8 @@ TEST_F(ClusterFaultsTest, RequestsOfOtherVersionsAndPrograms) {
   proto::CreateSessionRequest client;
   client.set_version(kMessageVersion + 1);
   ExpectError(ask("CreateSession", client), absl::StatusCode::kFailedPrecondition,
-              {"version 1", "version 2", "/job:worker/replica:0/task:0"});
+              {absl::StrCat("version ", kMessageVersion),
+               absl::StrCat("version ", kMessageVersion + 1), "/job:worker/replica:0/task:0"});
   proto::CreateWorkerSessionRequest master;
   master.set_session(7);
   ExpectError(ask("CreateWorkerSession", master), absl::StatusCode::kFailedPrecondition,

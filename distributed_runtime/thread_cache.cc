@@ -22,12 +22,13 @@ void ThreadCache::Run(std::function<void()> work) {
   {
     absl::MutexLock lock(&mutex_);
     take = take_;
-    if (take == nullptr) {
-      waiting_.push_back(std::move(work));
-      if (waiting_.size() <= idle_) return;
-    }
   }
   if (take != nullptr) return take(std::move(work));
+  {
+    absl::MutexLock lock(&mutex_);
+    waiting_.push_back(std::move(work));
+    if (waiting_.size() <= idle_) return;
+  }
   std::thread([this] { Loop(); }).detach();
 }
 

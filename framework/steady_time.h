@@ -31,8 +31,8 @@ class SteadyCondVar {
   // Returns whether it holds. REQUIRES: each change that makes it hold is signalled.
   template <typename Condition>
   bool Await(absl::Mutex* mutex, absl::Time deadline, const Condition& condition)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    while (!condition()) {
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    while (!condition()) {  // which names the mutex in other words
       if (!WaitUntil(mutex, deadline)) return condition();
     }
     return true;

@@ -110,8 +110,9 @@ std::vector<int> RemovableOf(const StepOps& ops, const ArrayFamily& family) {
   };
   absl::c_for_each(family.gradients, add);
   for (const auto& [gradient, users] : family.users) {
-    const auto is_of_this = [&](const auto& other) {
-      return other.first.size() > gradient.size() && other.first.rfind(gradient + "@", 0) == 0;
+    const std::string prefix = gradient + "@";
+    const auto is_of_this = [&prefix](const auto& other) {
+      return other.first.rfind(prefix, 0) == 0;
     };
     const bool is_read =
         !users.loops.empty() || absl::c_any_of(family.users, is_of_this) ||

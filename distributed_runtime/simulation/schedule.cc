@@ -91,7 +91,7 @@ class Schedule {
     cluster_.NoteFault();
     ++faults_;
     const absl::Duration late = chance_.Between(absl::Milliseconds(10), absl::Seconds(3));
-    threads_.At(threads_.now() + late, [this, last] { cluster_.Begin(last); });
+    threads_.At(threads_.now() + late, [this] { cluster_.Begin(SimCluster::kTasks - 1); });
   }
 
   void PlanFault() {

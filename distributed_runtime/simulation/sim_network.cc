@@ -43,12 +43,12 @@ class SimCall final : public Channel::Call {
       : network_(*network), number_(number), respond_(std::move(respond)) {}
 
   void Cancel() override { End(errors::Cancelled("the call was cancelled"), Payload()); }
-  void End(const Status& status, Payload answer) {
+  void End(const Status& result, Payload answer) {
     if (has_ended_) return;
     has_ended_ = true;
     const Respond respond = std::move(respond_);
     network_.open_.erase(number_);
-    respond(status, std::move(answer));
+    respond(result, std::move(answer));
   }
   bool has_ended() const { return has_ended_; }
   std::string Describe() const {
