@@ -39,7 +39,8 @@ constexpr std::string_view kShapedByValues[] = {"ComputeAccidentalHits",
                                                 "UniqueV2",
                                                 "UniqueWithCounts",
                                                 "UniqueWithCountsV2",
-                                                "Where"};
+                                                "Where",
+                                                "_ScalarLoop"};
 
 // A registered kernel: the definition for SIM, what it refers to, and the CPU's functions.
 struct AdaptedKernel {
