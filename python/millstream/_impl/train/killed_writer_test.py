@@ -40,9 +40,10 @@ with tf.Session() as sess:
         saver.save(sess, prefix, number if numbered else None, write_meta_graph=False)
         if number == first:
             saver.wait()
-            threading.Thread(target=count_and_kill).start()
         if number == first or not options:
             print(number, flush=True)
+        if number == first:
+            threading.Thread(target=count_and_kill).start()
 """
 _ROUNDS = 3
 
