@@ -29,7 +29,6 @@ from millstream._impl.values.session_config import session_bytes
 # How many different steps a session keeps looked up.
 _MAX_STEPS = 512
 
-
 _UNFED = "You must feed a value"  # how the error about a missing feed begins
 
 
