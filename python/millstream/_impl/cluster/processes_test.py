@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
+from millstream._impl.cluster.local_cluster import free_addresses
 from millstream._impl.session import targets
 
 _SERVE = """
@@ -52,10 +53,7 @@ class Cluster:
     """A worker in this process, and parameter servers in others."""
 
     def __init__(self, num_ps: int) -> None:
-        sockets = [socket.create_server(("localhost", 0)) for _ in range(num_ps + 1)]
-        hosts = [f"localhost:{one.getsockname()[1]}" for one in sockets]
-        for one in sockets:
-            one.close()
+        hosts = free_addresses(num_ps + 1)
         self.spec = {"ps": hosts[:num_ps], "worker": hosts[num_ps:]}
         self.processes = [self.start(i) for i in range(num_ps)]
         self.server = tf.train.Server(self.spec, "worker", 0)
@@ -219,10 +217,7 @@ def test_a_task_that_is_stopped_ends_the_sums_of_others_and_is_named(
     if is_over_grpc:  # a server that asks for a token has no shortcut within the host
         (tmp_path / "token").write_text("correct-horse-battery-staple\n")
         monkeypatch.setenv("MILLSTREAM_CLUSTER_CREDENTIALS", str(tmp_path))
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(2)]
-    spec = {"worker": [f"localhost:{one.getsockname()[1]}" for one in sockets]}
-    for one in sockets:
-        one.close()
+    spec = {"worker": free_addresses(2)}
     other = _start(_ADD, repr(spec))
     try:
         server = tf.train.Server(spec, "worker", 0)
