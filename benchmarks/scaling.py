@@ -2,12 +2,13 @@
 
     ./bazelw run //benchmarks:scaling -- --cores 8 --gigabits 10
 
-Null steps run on clusters of this machine, of up to 16 processes. Their processor time gives the
-cost of a step, of a message at each end, and of a byte. With these costs, the steps of larger
-clusters are simulated, in which each task has a machine of its own, and printed beside the figures
-of Abadi et al., "TensorFlow: A System for Large-Scale Machine Learning", OSDI 2016, section 6.2
-(medians; 16 parameter servers). The same simulation of clusters of 16 processes on this machine is
-compared with what they take: other ones than those which the costs come from.
+Null steps run on clusters of this machine, of up to 16 processes, which talk through the network as
+tasks of several machines do (gRPC; no shared memory). Their processor time gives the cost of a
+step, of a message at each end, and of a byte. With these costs, the steps of larger clusters are
+simulated, in which each task has a machine of its own, and printed beside the figures of Abadi et
+al., "TensorFlow: A System for Large-Scale Machine Learning", OSDI 2016, section 6.2 (medians; 16
+parameter servers). The same simulation of clusters of 16 processes on this machine is compared with
+what they take: other ones than those which the costs come from.
 
 The machines of the paper are not described there: --cores, --gigabits and --microseconds say what
 is assumed, and a better processor than theirs makes messages cheaper.
@@ -101,6 +102,7 @@ def measure(load: Load, seconds: float) -> Measured:
     """Run a cluster of processes on this machine."""
     lines: list[str] = []
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    os.environ["MILLSTREAM_CLUSTER_TRANSPORT"] = "network"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.cases.null_steps", f"--folder={folder}"]
         cluster = tf.cluster.LocalCluster(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/c_api/handles.h"
 #include "core/graph/fork_guard.h"
@@ -18,6 +19,7 @@
 #include "framework/steady_time.h"
 
 using millstream::ForkGuard;
+using millstream::OtherProcesses;
 using millstream::Server;
 using millstream::Session;
 using millstream::StatusOr;
@@ -43,9 +45,18 @@ bool AsksForCredentials() {
   return folder != nullptr && *folder != 0;
 }
 
+// "network": as if each process had a host of its own.
+OtherProcesses HowOthersComeHere() {
+  const char* const way = std::getenv("MILLSTREAM_CLUSTER_TRANSPORT");
+  return way != nullptr && absl::string_view(way) == "network"
+             ? OtherProcesses::kThroughNetwork
+             : OtherProcesses::kOfThisHostDirectly;
+}
+
 millstream::Transport* TheTransport() {
-  static auto* const transport = new millstream::ClusterTransport(
-      [] { return millstream::OpenNetwork(*LibraryPath()); }, &AsksForCredentials);
+  static auto* const transport =
+      new millstream::ClusterTransport([] { return millstream::OpenNetwork(*LibraryPath()); },
+                                       &AsksForCredentials, HowOthersComeHere());
   return transport;
 }
 

@@ -115,9 +115,9 @@ class ClusterChannel final : public Channel {
 
 // Processes of this host reach it by an address that means this host and has a port.
 StatusOr<std::unique_ptr<TransportServer>> ServeWithoutNetwork(
-    const std::string& address, std::shared_ptr<RequestHandler> handler, bool asks) {
+    const std::string& address, std::shared_ptr<RequestHandler> handler, bool is_found_on_host) {
   std::unique_ptr<TransportServer> host;
-  if (IsOfThisHost(address) && !absl::EndsWith(address, ":0") && !asks) {
+  if (IsOfThisHost(address) && !absl::EndsWith(address, ":0") && is_found_on_host) {
     MS_ASSIGN_OR_RETURN(host, ServeOnHost(address, handler));
   }
   MS_ASSIGN_OR_RETURN(std::unique_ptr<TransportServer> local,
@@ -131,7 +131,7 @@ StatusOr<std::unique_ptr<TransportServer>> ServeWithoutNetwork(
 // host come through the network.
 std::unique_ptr<TransportServer> ClusterTransport::TryServeOnHost(
     const std::string& address, std::shared_ptr<RequestHandler> handler) {
-  if (absl::EndsWith(address, ":0") || asks_()) return nullptr;
+  if (absl::EndsWith(address, ":0") || !IsFoundOnHost()) return nullptr;
   StatusOr<std::unique_ptr<TransportServer>> server = ServeOnHost(address, std::move(handler));
   return server.ok() ? *std::move(server) : nullptr;
 }
@@ -148,7 +148,7 @@ StatusOr<std::unique_ptr<TransportServer>> ClusterTransport::Serve(
     const std::string& address, std::shared_ptr<RequestHandler> handler) {
   const StatusOr<Transport*> network = Network();
   if (absl::IsUnimplemented(network.status())) {
-    return ServeWithoutNetwork(address, std::move(handler), asks_());
+    return ServeWithoutNetwork(address, std::move(handler), IsFoundOnHost());
   }
   MS_RETURN_IF_ERROR(network.status());
   // Before the network, so that who finds the server there would have found it on this host.

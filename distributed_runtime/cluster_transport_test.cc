@@ -34,6 +34,22 @@ Status Ask(Transport* transport, const std::string& address) {
   return CallAndWait(channel->get(), "Ask", Payload(), absl::InfiniteFuture()).status();
 }
 
+// A network that has the servers of this process at other addresses.
+class Network final : public Transport {
+ public:
+  explicit Network(FaultyTransport* faulty) : faulty_(*faulty) {}
+  StatusOr<std::unique_ptr<TransportServer>> Serve(
+      const std::string& address, std::shared_ptr<RequestHandler> handler) override {
+    return faulty_.Serve(absl::StrCat("network-", address), std::move(handler));
+  }
+  StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override {
+    return faulty_.Connect(absl::StrCat("network-", address));
+  }
+
+ private:
+  FaultyTransport& faulty_;
+};
+
 TEST(ClusterTransportTest, WithoutANetworkServersOfThisHostAreReached) {
   ClusterTransport transport(&NoNetwork);
   EXPECT_EQ(Ask(&transport, Address(1)).code(), absl::StatusCode::kUnavailable);
@@ -66,22 +82,22 @@ TEST(ClusterTransportTest, AServerThatAsksForCredentialsIsNotFoundOnItsHost) {
   EXPECT_EQ(Ask(&transport, Address(6)).code(), absl::StatusCode::kUnimplemented);
 }
 
-TEST(ClusterTransportTest, TheNetworkIsForServersThatAreNotOnThisHost) {
-  // A network that has the servers of this process at other addresses.
-  class Network final : public Transport {
-   public:
-    explicit Network(FaultyTransport* faulty) : faulty_(*faulty) {}
-    StatusOr<std::unique_ptr<TransportServer>> Serve(
-        const std::string& address, std::shared_ptr<RequestHandler> handler) override {
-      return faulty_.Serve(absl::StrCat("network-", address), std::move(handler));
-    }
-    StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override {
-      return faulty_.Connect(absl::StrCat("network-", address));
-    }
-
-   private:
-    FaultyTransport& faulty_;
+TEST(ClusterTransportTest, AServerMayBeReachedThroughTheNetworkAlone) {
+  FaultyTransport counted(LoopbackTransport::Global());
+  const auto make = [&counted]() -> StatusOr<std::unique_ptr<Transport>> {
+    return std::make_unique<Network>(&counted);
   };
+  const auto never = [] { return false; };
+  for (const OtherProcesses others :
+       {OtherProcesses::kOfThisHostDirectly, OtherProcesses::kThroughNetwork}) {
+    ClusterTransport transport(make, never, others);
+    const auto server = transport.Serve(Address(7), std::make_shared<Answering>());
+    ASSERT_TRUE(server.ok()) << server.status();
+    EXPECT_EQ(ConnectOnHost(Address(7)) != nullptr, others == OtherProcesses::kOfThisHostDirectly);
+  }
+}
+
+TEST(ClusterTransportTest, TheNetworkIsForServersThatAreNotOnThisHost) {
   FaultyTransport counted(LoopbackTransport::Global());
   ClusterTransport transport([&counted]() -> StatusOr<std::unique_ptr<Transport>> {
     return std::make_unique<Network>(&counted);
