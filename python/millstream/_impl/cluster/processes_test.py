@@ -104,6 +104,25 @@ def test_training_over_processes(cluster: Cluster) -> None:
             assert len(sess.list_devices()) == 3
 
 
+@pytest.mark.parametrize("way", ["", "network"])
+def test_tasks_of_a_host_may_be_reached_through_the_network_alone(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_TRANSPORT", way)
+    cluster = Cluster(1)
+    try:
+        with tf.device("/job:ps/task:0"):
+            total = tf.add(1.0, 2.0)
+        with tf.Session(cluster.server.target) as sess:
+            assert sess.run(total) == 3.0
+        (address,) = cluster.spec["ps"]
+        # The name by which processes of the host find the task.
+        is_found = f"@millstream {address}\n" in Path("/proc/net/unix").read_text()
+        assert is_found == (way != "network")
+    finally:
+        cluster.end()
+
+
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
     with tf.Graph().as_default():
         variables, total = _variables()
