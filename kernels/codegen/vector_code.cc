@@ -1,11 +1,9 @@
 #include "kernels/codegen/vector_code.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "kernels/codegen/vector_registers.h"
 #include "kernels/simd/instruction_set.h"
@@ -296,23 +294,18 @@ std::unique_ptr<VectorCode> VectorCode::Make(const std::vector<VectorProgram>& p
     if (assignments.back().instructions < program.instructions().size()) return nullptr;
     bytes += kFrameBytes + program.instructions().size() * kInstructionBytes;
   }
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  bytes = (bytes + page - 1) / page * page;
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  std::unique_ptr<VectorCode> code(new VectorCode(static_cast<uint8_t*>(memory), bytes));
-  FunctionWriter writer(code->memory_, bytes, set);
+  std::unique_ptr<CodeMemory> memory = CodeMemory::Make(bytes);
+  if (memory == nullptr) return nullptr;
+  FunctionWriter writer(memory->data(), memory->bytes(), set);
+  std::vector<Function> functions;
   for (size_t i = 0; i < programs.size(); ++i) {
-    code->functions_.push_back(writer.Write(programs[i], assignments[i]));
+    functions.push_back(writer.Write(programs[i], assignments[i]));
   }
-  if (!writer.ok() || mprotect(memory, bytes, PROT_READ | PROT_EXEC) != 0) return nullptr;
-  return code;
+  if (!writer.ok() || !memory->MakeExecutable()) return nullptr;
+  return std::unique_ptr<VectorCode>(new VectorCode(std::move(memory), std::move(functions)));
 #else
   return nullptr;
 #endif
 }
-
-VectorCode::~VectorCode() { munmap(memory_, bytes_); }
 
 }  // namespace millstream::kernels

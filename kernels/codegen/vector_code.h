@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "kernels/codegen/code_memory.h"
 #include "kernels/codegen/vector_program.h"
 
 namespace millstream::kernels {
@@ -41,18 +43,15 @@ class VectorCode {
   // memory, `set` is kNone, or a program needs more than AvailableRegisters.
   static std::unique_ptr<VectorCode> Make(const std::vector<VectorProgram>& programs,
                                           VectorSet set);
-  ~VectorCode();
-  VectorCode(const VectorCode&) = delete;
-  VectorCode& operator=(const VectorCode&) = delete;
 
   Function function(size_t program) const { return functions_[program]; }
 
  private:
-  VectorCode(uint8_t* memory, size_t bytes) : memory_(memory), bytes_(bytes) {}
+  VectorCode(std::unique_ptr<CodeMemory> memory, std::vector<Function> functions)
+      : memory_(std::move(memory)), functions_(std::move(functions)) {}
 
-  uint8_t* const memory_;
-  const size_t bytes_;
-  std::vector<Function> functions_;
+  const std::unique_ptr<CodeMemory> memory_;
+  const std::vector<Function> functions_;
 };
 
 }  // namespace millstream::kernels

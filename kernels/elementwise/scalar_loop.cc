@@ -1,12 +1,15 @@
 // _ScalarLoop: a loop whose condition and body are elementwise ops on scalars, run as one program
-// without a kernel call for each of them.
+// without a kernel call for each of them: as machine code where there is some for all of them, else
+// by calls of functions.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "kernels/codegen/scalar_code.h"
 #include "kernels/elementwise/scalar_program.h"
 
 namespace millstream::kernels {
@@ -14,14 +17,6 @@ namespace {
 
 // Between two questions whether the step goes on: less than a millisecond.
 constexpr int64_t kStepsBetweenChecks = 1 << 15;
-
-ScalarStep MoveOf(uint32_t from, uint32_t to) {
-  ScalarStep step;
-  step.run = &MoveScalar;
-  step.x = step.y = step.z = from;
-  step.result = to;
-  return step;
-}
 
 // What an iteration takes from rows of elements, and puts at the ends of others.
 struct Elements {
@@ -42,7 +37,8 @@ class IterationSteps {
   std::vector<ScalarStep> again;  // leaves the next values in the variables' places
   uint32_t condition;             // the place of it after `again`
   uint32_t num_places;
-  // The places of the addresses that TakeElementOf and PutElementOf work on.
+  std::unique_ptr<ScalarCode> code;  // the same as `again`; null if there is none
+  // The places of the addresses that kTake and kPut work on.
   std::vector<uint32_t> taken_at;
   std::vector<uint32_t> kept_at;
 
@@ -52,7 +48,7 @@ class IterationSteps {
   bool MayOverwrite(uint32_t variable) const;
   void ComputeInPlace();
   void AddKept(const ScalarProgram& program);
-  void AddMoves();
+  void AddMoves(const ScalarProgram& program);
 
   // Of each variable; the place of the value is that of the variable where it is computed in place.
   std::vector<uint32_t> next_;
@@ -72,7 +68,10 @@ IterationSteps::IterationSteps(const ScalarProgram& program, size_t first,
   ComputeInPlace();
   AddTaken(program);
   AddKept(program);
-  AddMoves();
+  AddMoves(program);
+  std::vector<uint32_t> variables(next_.size());
+  std::iota(variables.begin(), variables.end(), 0);
+  code = ScalarCode::Make({again.begin(), again.end()}, num_places, this->condition, variables);
   ScalarStep end;
   end.run = &EndOfSteps;
   once.push_back(end);
@@ -120,7 +119,7 @@ void IterationSteps::ComputeInPlace() {
   for (uint32_t& value : kept_places_) value = places[value];
   // It is a value of this iteration, which a move would overwrite.
   if (condition < next_.size()) {
-    again.push_back(MoveOf(condition, num_places));
+    again.push_back(MoveOf(MS_BOOL, condition, num_places));
     condition = num_places++;
   } else {
     condition = places[condition];
@@ -131,9 +130,7 @@ void IterationSteps::ComputeInPlace() {
 void IterationSteps::AddTaken(const ScalarProgram& program) {
   std::vector<ScalarStep> taking;
   for (const uint32_t value : elements_.taken) {
-    ScalarStep step = MoveOf(num_places, value);
-    step.run = TakeElementOf(program.dtypes[value]);
-    taking.push_back(step);
+    taking.push_back(TakeOf(program.dtypes[value], num_places, value));
     taken_at.push_back(num_places++);
   }
   again.insert(again.begin(), taking.begin(), taking.end());
@@ -142,24 +139,23 @@ void IterationSteps::AddTaken(const ScalarProgram& program) {
 // Before variables change that are not computed in place.
 void IterationSteps::AddKept(const ScalarProgram& program) {
   for (size_t k = 0; k < kept_places_.size(); ++k) {
-    ScalarStep step = MoveOf(kept_places_[k], num_places);
-    step.run = PutElementOf(program.dtypes[elements_.kept[k]]);
-    again.push_back(step);
+    again.push_back(PutOf(program.dtypes[elements_.kept[k]], kept_places_[k], num_places));
     kept_at.push_back(num_places++);
   }
 }
 
 // What was not computed in place. The value of another variable is read before that one changes.
-void IterationSteps::AddMoves() {
+void IterationSteps::AddMoves(const ScalarProgram& program) {
   std::vector<ScalarStep> moves;
   for (uint32_t variable = 0; variable < next_.size(); ++variable) {
+    const MS_DType dtype = program.dtypes[variable];
     uint32_t from = next_[variable];
     if (from == variable) continue;
     if (from < next_.size()) {
-      again.push_back(MoveOf(from, num_places));
+      again.push_back(MoveOf(dtype, from, num_places));
       from = num_places++;
     }
-    moves.push_back(MoveOf(from, variable));
+    moves.push_back(MoveOf(dtype, from, variable));
   }
   again.insert(again.end(), moves.begin(), moves.end());
 }
@@ -380,6 +376,7 @@ ms::Status ScalarLoop::PointToStacks(const ms::Frame& frame, Scalar* values, int
 ms::Status ScalarLoop::Iterate(ms::Frame& frame, ElementRows* rows, int64_t* iterations,
                                Scalar* values) const {
   const ScalarStep* const steps = iteration_->again.data();
+  const ScalarCode* const code = iteration_->code.get();
   const unsigned char* const goes_on = values[iteration_->condition].bytes;
   const int64_t between =
       std::max<int64_t>(1, kStepsBetweenChecks / static_cast<int64_t>(iteration_->again.size()));
@@ -394,9 +391,13 @@ ms::Status ScalarLoop::Iterate(ms::Frame& frame, ElementRows* rows, int64_t* ite
     }
     MS_TRY(rows->Reserve(frame, *iterations + most, iteration_->kept_at, values));
     int64_t left = most;
-    do {
-      steps->run(steps, values);
-    } while (--left > 0 && *goes_on != 0);
+    if (code != nullptr) {
+      left = code->function()(values, most);
+    } else {
+      do {
+        steps->run(steps, values);
+      } while (--left > 0 && *goes_on != 0);
+    }
     *iterations += most - left;
     elements -= most - left;
     MS_TRY(frame.CheckCancelled());

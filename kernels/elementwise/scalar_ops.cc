@@ -51,6 +51,10 @@ void CallLoop(const ScalarStep* step, Scalar* values) {
   return Continue(step, values);
 }
 
+void Move(const ScalarStep* step, Scalar* values) {
+  values[step->result] = values[step->x];
+  return Continue(step, values);
+}
 template <size_t kBytes>
 void TakeElement(const ScalarStep* step, Scalar* values) {
   const char* const element = Read<const char*>(values[step->x]) - kBytes;
@@ -188,76 +192,83 @@ constexpr MS_DType kDTypes[kTypes] = {MS_BOOL, MS_INT32, MS_INT64, MS_FLOAT32, M
 // Their numbers in GraphDefs.
 constexpr int64_t kNumbers[kTypes] = {10, 3, 9, 1, 2};
 
+using Code = ScalarInstruction::Code;
+
 struct Row {
   const char* op;
+  Code code;
   int operands;
   bool is_test;  // the result is bool
   ScalarFunction functions[kTypes];
 };
 
 template <typename Op>
-constexpr Row OnNumbers(const char* op) {
+constexpr Row OnNumbers(const char* op, Code code) {
   return {op,
+          code,
           2,
           false,
           {nullptr, &Binary<Op, int32_t>, &Binary<Op, int64_t>, &Binary<Op, float>,
            &Binary<Op, double>}};
 }
 template <typename Op>
-constexpr Row OnReals(const char* op) {
-  return {op, 2, false, {nullptr, nullptr, nullptr, &Binary<Op, float>, &Binary<Op, double>}};
+constexpr Row OnReals(const char* op, Code code) {
+  return {op, code, 2, false, {nullptr, nullptr, nullptr, &Binary<Op, float>, &Binary<Op, double>}};
 }
 template <typename Op>
-constexpr Row OnNumber(const char* op) {
+constexpr Row OnNumber(const char* op, Code code) {
   return {
       op,
+      code,
       1,
       false,
       {nullptr, &Unary<Op, int32_t>, &Unary<Op, int64_t>, &Unary<Op, float>, &Unary<Op, double>}};
 }
 template <typename Op>
-constexpr Row Test(const char* op, bool of_truth) {
+constexpr Row Test(const char* op, Code code, bool of_truth) {
   return {op,
+          code,
           2,
           true,
           {of_truth ? &Binary<Op, bool> : nullptr, &Binary<Op, int32_t>, &Binary<Op, int64_t>,
            &Binary<Op, float>, &Binary<Op, double>}};
 }
 constexpr Row Choice(const char* op) {
-  return {op, 3, false, {&Choose, &Choose, &Choose, &Choose, &Choose}};
+  return {op, Code::kChoose, 3, false, {&Choose, &Choose, &Choose, &Choose, &Choose}};
 }
-constexpr Row OnTruth(const char* op, int operands, ScalarFunction function) {
-  return {op, operands, true, {function, nullptr, nullptr, nullptr, nullptr}};
+constexpr Row OnTruth(const char* op, Code code, int operands, ScalarFunction function) {
+  return {op, code, operands, true, {function, nullptr, nullptr, nullptr, nullptr}};
 }
 
 constexpr Row kRows[] = {
-    OnNumber<Absolute>("Abs"),
-    OnNumbers<Sum>("Add"),
-    OnNumbers<Sum>("AddV2"),
-    OnReals<Quotient>("Div"),
-    Test<Equal>("Equal", true),
-    Test<Greater>("Greater", false),
-    Test<GreaterEqual>("GreaterEqual", false),
-    Test<Less>("Less", false),
-    Test<LessEqual>("LessEqual", false),
-    OnTruth("LogicalAnd", 2, &Binary<Both, bool>),
-    OnTruth("LogicalNot", 1, &Unary<Not, bool>),
-    OnTruth("LogicalOr", 2, &Binary<Either, bool>),
-    OnNumbers<Larger>("Maximum"),
-    OnNumbers<Smaller>("Minimum"),
-    OnNumbers<Product>("Mul"),
-    OnNumber<Negative>("Neg"),
-    Test<NotEqual>("NotEqual", true),
-    OnReals<Quotient>("RealDiv"),
+    OnNumber<Absolute>("Abs", Code::kAbsolute),
+    OnNumbers<Sum>("Add", Code::kAdd),
+    OnNumbers<Sum>("AddV2", Code::kAdd),
+    OnReals<Quotient>("Div", Code::kDiv),
+    Test<Equal>("Equal", Code::kEqual, true),
+    Test<Greater>("Greater", Code::kGreater, false),
+    Test<GreaterEqual>("GreaterEqual", Code::kGreaterEqual, false),
+    Test<Less>("Less", Code::kLess, false),
+    Test<LessEqual>("LessEqual", Code::kLessEqual, false),
+    OnTruth("LogicalAnd", Code::kBoth, 2, &Binary<Both, bool>),
+    OnTruth("LogicalNot", Code::kNot, 1, &Unary<Not, bool>),
+    OnTruth("LogicalOr", Code::kEither, 2, &Binary<Either, bool>),
+    OnNumbers<Larger>("Maximum", Code::kMaximum),
+    OnNumbers<Smaller>("Minimum", Code::kMinimum),
+    OnNumbers<Product>("Mul", Code::kMul),
+    OnNumber<Negative>("Neg", Code::kNegative),
+    Test<NotEqual>("NotEqual", Code::kNotEqual, true),
+    OnReals<Quotient>("RealDiv", Code::kDiv),
     Choice("Select"),
     Choice("SelectV2"),
-    OnNumber<Square>("Square"),
-    OnNumbers<Difference>("Sub"),
+    OnNumber<Square>("Square", Code::kSquare),
+    OnNumbers<Difference>("Sub", Code::kSub),
 };
 
 template <typename From>
 constexpr Row CastsFrom() {
   return {"Cast",
+          Code::kConvert,
           1,
           false,
           {&CastTo<From, bool>, &CastTo<From, int32_t>, &CastTo<From, int64_t>,
@@ -275,29 +286,41 @@ int IndexOf(MS_DType dtype) {
   return -1;
 }
 
+ScalarFunction OfSize(MS_DType dtype, ScalarFunction one, ScalarFunction four,
+                      ScalarFunction eight) {
+  switch (ms::ElementSize(dtype)) {
+    case 1: return one;
+    case 4: return four;
+    default: return eight;
+  }
+}
+
 }  // namespace
 
 void EndOfSteps(const ScalarStep*, Scalar*) {}
 
-void MoveScalar(const ScalarStep* step, Scalar* values) {
-  values[step->result] = values[step->x];
-  return Continue(step, values);
+ScalarStep MoveOf(MS_DType dtype, uint32_t from, uint32_t to) {
+  ScalarStep step;
+  step.code = Code::kMove;
+  step.type = dtype;
+  step.x = step.y = step.z = from;
+  step.result = to;
+  step.run = &Move;
+  return step;
 }
 
-ScalarFunction TakeElementOf(MS_DType dtype) {
-  switch (ms::ElementSize(dtype)) {
-    case 1: return &TakeElement<1>;
-    case 4: return &TakeElement<4>;
-    default: return &TakeElement<8>;
-  }
+ScalarStep TakeOf(MS_DType dtype, uint32_t address, uint32_t to) {
+  ScalarStep step = MoveOf(dtype, address, to);
+  step.code = Code::kTake;
+  step.run = OfSize(dtype, &TakeElement<1>, &TakeElement<4>, &TakeElement<8>);
+  return step;
 }
 
-ScalarFunction PutElementOf(MS_DType dtype) {
-  switch (ms::ElementSize(dtype)) {
-    case 1: return &PutElement<1>;
-    case 4: return &PutElement<4>;
-    default: return &PutElement<8>;
-  }
+ScalarStep PutOf(MS_DType dtype, uint32_t from, uint32_t address) {
+  ScalarStep step = MoveOf(dtype, from, address);
+  step.code = Code::kPut;
+  step.run = OfSize(dtype, &PutElement<1>, &PutElement<4>, &PutElement<8>);
+  return step;
 }
 
 bool IsScalarType(MS_DType dtype) { return IndexOf(dtype) >= 0; }
@@ -307,17 +330,19 @@ ScalarOp FindScalarOp(std::string_view op, MS_DType operands) {
   if (type < 0) return ScalarOp();
   for (const Row& row : kRows) {
     if (op != row.op) continue;
-    return {row.functions[type], row.operands, row.is_test ? MS_DType{MS_BOOL} : operands, nullptr};
+    return {row.functions[type], row.code, row.operands, row.is_test ? MS_DType{MS_BOOL} : operands,
+            nullptr};
   }
   const FloatLoops* const loops = operands == MS_FLOAT32 ? FindFloatLoops(op) : nullptr;
   if (loops == nullptr) return ScalarOp();
-  return {&CallLoop, loops->operands, operands, loops->all};
+  return {&CallLoop, Code::kOther, loops->operands, operands, loops->all};
 }
 
 ScalarOp FindScalarCast(MS_DType from, int64_t to) {
   const int row = IndexOf(from);
   for (int column = 0; row >= 0 && column < kTypes; ++column) {
-    if (kNumbers[column] == to) return {kCasts[row].functions[column], 1, kDTypes[column], nullptr};
+    if (kNumbers[column] != to) continue;
+    return {kCasts[row].functions[column], kCasts[row].code, 1, kDTypes[column], nullptr};
   }
   return ScalarOp();
 }

@@ -27,21 +27,25 @@ class StepReader {
     ScalarStep step;
     step.x = step.y = step.z = first;
     ScalarOp found;
+    step.type = program_.dtypes[first];
     if (op_ == "Cast") {
       found = FindScalarCast(program_.dtypes[first], operands_[1]);
     } else if (op_ == "Select" || op_ == "SelectV2") {
       MS_TRY(ReadOperand(0, MS_BOOL, &step.x));
       MS_TRY(ReadOperand(1, kAny, &step.y));
       MS_TRY(ReadOperand(2, program_.dtypes[step.y], &step.z));
-      found = FindScalarOp(op_, program_.dtypes[step.y]);
+      step.type = program_.dtypes[step.y];
+      found = FindScalarOp(op_, step.type);
     } else {
-      found = FindScalarOp(op_, program_.dtypes[first]);
-      if (found.operands == 2) MS_TRY(ReadOperand(1, program_.dtypes[first], &step.y));
+      found = FindScalarOp(op_, step.type);
+      if (found.operands == 2) MS_TRY(ReadOperand(1, step.type, &step.y));
     }
     if (found.run == nullptr) {
       return InvalidAttr("steps", "element ", index_, " is ", op_,
                          ", expected an elementwise op on scalars of the types of its operands");
     }
+    step.code = found.code;
+    step.to = found.result;
     step.run = found.run;
     step.loop = found.loop;
     step.result = static_cast<uint32_t>(program_.dtypes.size());

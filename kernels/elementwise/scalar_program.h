@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/codegen/scalar_instruction.h"
 #include "kernels/elementwise/float_loops.h"
 
 namespace millstream::kernels {
@@ -22,27 +23,21 @@ struct ScalarStep;
 using ScalarFunction = void (*)(const ScalarStep* step, Scalar* values);
 
 // Operands and result are indices of places.
-struct ScalarStep {
+struct ScalarStep : ScalarInstruction {
   ScalarFunction run = nullptr;
-  uint32_t x = 0;
-  uint32_t y = 0;
-  uint32_t z = 0;
-  uint32_t result = 0;
   FloatLoop loop = nullptr;  // of a step that calls one
 };
 
 void EndOfSteps(const ScalarStep* step, Scalar* values);
-// Copies x.
-void MoveScalar(const ScalarStep* step, Scalar* values);
-// In rows of elements of a type, packed, where a place holds an address: takes the element before
-// the address in place x, to place result, and makes it the address.
-ScalarFunction TakeElementOf(MS_DType dtype);
-// Puts x at the address in place result, and makes that the address behind it.
-ScalarFunction PutElementOf(MS_DType dtype);
+ScalarStep MoveOf(MS_DType dtype, uint32_t from, uint32_t to);
+// In rows of elements of a type, packed: what kTake and kPut are (scalar_instruction.h).
+ScalarStep TakeOf(MS_DType dtype, uint32_t address, uint32_t to);
+ScalarStep PutOf(MS_DType dtype, uint32_t from, uint32_t address);
 
 // An op on operands of one type; of Select, those to choose from.
 struct ScalarOp {
   ScalarFunction run = nullptr;  // null: there is no such op
+  ScalarInstruction::Code code = ScalarInstruction::Code::kOther;
   int operands = 0;
   MS_DType result = MS_BOOL;
   FloatLoop loop = nullptr;
