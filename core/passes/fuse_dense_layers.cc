@@ -15,24 +15,27 @@ namespace {
 
 constexpr char kFused[] = "_DenseLayer";
 
-// A product of fewer rows waits for the weights, which the library reads as fast.
+// A product of fewer rows waits for the weights. Those that leave the caches are read from memory,
+// as fast wherever they lie, and would be there twice.
 constexpr int64_t kFewRows = 8;
+constexpr int64_t kManyWeights = int64_t{1} << 21;
 
 bool IsPlain(const StepOp& op) {
   return !op.names_kernel() && op.outputs.size() == 1 && op.outputs[0].dtype() == DataType::kFloat;
 }
 
-// A product whose right operand is the same in every step, and large enough.
+// A product whose right operand is the same in every step, with columns enough for a strip of 16.
 bool IsDenseProduct(const StepOps& ops, const StepOp& op) {
   if (op.type() != "MatMul" || !IsPlain(op) || ops.constant(op.inputs[1]) == nullptr) return false;
   const StatusOr<bool> transpose_a = op.node->Attr<bool>("transpose_a");
   const PartialShape* const left = ops.KnownShape(op.inputs[0]);
   const PartialShape* const right = ops.KnownShape(op.inputs[1]);
-  constexpr int64_t kFewColumns = 16;
+  constexpr int64_t kFewestColumns = 8;
   return transpose_a.ok() && !*transpose_a && left != nullptr && right != nullptr &&
-         left->rank() == 2 && right->rank() == 2 && left->dim(0) >= kFewRows &&
-         right->num_elements() > 0 && ops.KnownShape(op.outputs[0]) != nullptr &&
-         ops.KnownShape(op.outputs[0])->dim(1) >= kFewColumns;
+         left->rank() == 2 && left->dim(0) > 0 && right->rank() == 2 && right->num_elements() > 0 &&
+         (left->dim(0) >= kFewRows || right->num_elements() <= kManyWeights) &&
+         ops.KnownShape(op.outputs[0]) != nullptr &&
+         ops.KnownShape(op.outputs[0])->dim(1) >= kFewestColumns;
 }
 
 std::string ActivationOf(const StepOp& op) {

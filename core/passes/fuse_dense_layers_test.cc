@@ -185,7 +185,34 @@ TEST_F(FuseDenseLayersTest, OtherProductsStay) {
   const Output turned = Fed("turned", {kDepth, kRows});
   const Output product = Op("MatMul", {turned, Weights()}, {{"transpose_a", true}});
   EXPECT_EQ(Runs("_DenseLayer", {product}), 0);
-  EXPECT_EQ(Runs("_DenseLayer", {Op("MatMul", {Fed("row", {1, kDepth}), Weights()})}), 0);
+  const Output narrow = Constant(Numbers({kDepth, 7}));
+  EXPECT_EQ(Runs("_DenseLayer", {Op("MatMul", {x, narrow})}), 0);
+}
+
+TEST_F(FuseDenseLayersTest, FewRows) {
+  for (const int64_t rows : {1, 2, 3, 7}) {
+    const Output x = Fed(absl::StrCat("rows_", rows), {rows, kDepth});
+    ExpectFused(Op("MatMul", {x, Weights()}));
+    const Output sum = Op("BiasAdd", {Op("MatMul", {x, Weights()}), Constant(Numbers({kColumns}))});
+    ExpectFused(Op("Relu", {sum}));
+  }
+}
+
+TEST_F(FuseDenseLayersTest, FewColumns) {
+  const Output weights = Constant(Numbers({kDepth, 10}));
+  ExpectFused(Op("MatMul", {Fed("x", {kRows, kDepth}), weights}));
+  ExpectFused(Op("MatMul", {Fed("row", {1, kDepth}), weights}));
+}
+
+// They would be in memory twice.
+TEST_F(FuseDenseLayersTest, FewRowsAndManyWeightsStay) {
+  const auto fused = [this](int64_t rows, int64_t depth) {
+    const Output x = Fed(absl::StrCat("x_", rows, "_", depth), {rows, depth});
+    return Runs("_DenseLayer", {Op("MatMul", {x, Constant(Numbers({depth, 1024}))})});
+  };
+  EXPECT_EQ(fused(7, 2048), 1);
+  EXPECT_EQ(fused(7, 2049), 0);
+  EXPECT_EQ(fused(8, 2049), 1);
 }
 
 TEST_F(FuseDenseLayersTest, WhatIsFetchedOrReadTwiceStaysAValue) {

@@ -259,22 +259,16 @@ ms::Status Gemm::Run(ms::Frame& frame, const float* a, const float* b, float* c,
   return ms::Status();
 }
 
-// Each thread has as many strips as any other and, from run to run, mostly the same ones: its own
-// cache holds them where it would not hold all.
 void Gemm::RunRow(ms::Frame& frame, const float* a, float* c) const {
-  constexpr int64_t kLeastOfThread = 1 << 16;  // elements
-  constexpr uint64_t kHandedOut = 20000;       // nanoseconds; enough for a part to be handed out
-  const int64_t strips = StripsOf(shape_.n);
-  const auto threads = static_cast<int64_t>(frame.num_threads());
-  const int64_t parts = AtLeastOne(shape_.n * shape_.k / kLeastOfThread, threads);
+  const StripParts parts(1, shape_.k, shape_.n, static_cast<int64_t>(frame.num_threads()));
   const float* const all = kept_right_->data()->values;
-  frame.ParallelFor(static_cast<uint64_t>(parts), kHandedOut, [&](uint64_t begin, uint64_t end) {
-    const int64_t first = static_cast<int64_t>(begin) * strips / parts * kStripColumns;
-    const int64_t last = static_cast<int64_t>(end) * strips / parts * kStripColumns;
-    const int64_t columns = std::min(last, shape_.n) - first;
-    MultiplyStrips(
-        {a, shape_.k, 1, all + first * shape_.k, shape_.k, columns, c + first, shape_.n});
-  });
+  frame.ParallelFor(static_cast<uint64_t>(parts.count()), StripParts::kPartNanoseconds,
+                    [&](uint64_t begin, uint64_t end) {
+                      const int64_t first = parts.first_column(static_cast<int64_t>(begin));
+                      const int64_t columns = parts.first_column(static_cast<int64_t>(end)) - first;
+                      MultiplyStrips({a, shape_.k, 1, all + first * shape_.k, shape_.k, columns,
+                                      c + first, shape_.n});
+                    });
 }
 
 ms::Status Gemm::RunPieces(ms::Frame& frame, const float* a, const float* b, float* c,

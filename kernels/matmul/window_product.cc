@@ -13,6 +13,9 @@ namespace {
 template <int kBytes>
 constexpr int kMostRows = kBytes == 64 ? 12 : 6;
 constexpr int kMostRowsOfAll = 12;
+// Tiles have this many rows, or less by one step or two.
+template <int kBytes>
+constexpr int kTileStep = kMostRows<kBytes> / 6;
 
 template <int kBytes>
 constexpr int64_t kUnit = 2 * kLanes<float, kBytes>;  // columns
@@ -84,7 +87,7 @@ template <int kBytes, int kVectors>
 inline void MultiplyRows(const WindowProduct& product, const float* const* starts, int64_t rows,
                          const TileColumns& columns) {
   constexpr int kMost = kMostRows<kBytes>;
-  constexpr int kLess = kMost / 6;
+  constexpr int kLess = kTileStep<kBytes>;
   if (rows > kMost - kLess) {
     MultiplyTile<kBytes, kMost, kVectors>(product, starts, columns);
   } else if (rows > kMost - 2 * kLess) {
@@ -97,7 +100,7 @@ inline void MultiplyRows(const WindowProduct& product, const float* const* start
 // The rows that MultiplyRows writes.
 template <int kBytes>
 int64_t RowsOfTile(int64_t rows) {
-  constexpr int64_t kLess = kMostRows<kBytes> / 6;
+  constexpr int64_t kLess = kTileStep<kBytes>;
   return std::max((rows + kLess - 1) / kLess, int64_t{4}) * kLess;
 }
 
@@ -138,17 +141,22 @@ struct Strips {
   }
 
  private:
-  // The rows are divided into tiles as evenly as can be.
+  // The rows are divided into tiles as evenly as can be, in steps of the rows by which tiles
+  // differ, so that only the last rows of all may be computed twice.
   static void RunUnit(const WindowProduct& product, const float* const* starts, int64_t rows,
                       int64_t count, const TileColumns& columns) {
+    constexpr int64_t kStepRows = kTileStep<kBytes>;
+    const int64_t steps = (rows + kStepRows - 1) / kStepRows;
     const int64_t tiles = (rows + kMostRows<kBytes> - 1) / kMostRows<kBytes>;
-    const int64_t each = rows / tiles;
-    const int64_t more = rows % tiles;
+    const int64_t each = steps / tiles;
+    const int64_t more = steps % tiles;
     TileColumns part = columns;
+    int64_t left = rows;
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      const int64_t size = each + (tile < more ? 1 : 0);
+      const int64_t size = std::min(left, (each + (tile < more ? 1 : 0)) * kStepRows);
       RunTile(product, starts, size, count, part);
       starts += size;
+      left -= size;
       part.output += size * columns.stride;
       if (part.added != nullptr) part.added += size * columns.stride;
     }
@@ -186,59 +194,139 @@ struct Strips {
   }
 };
 
-// ---- A single row ----
+// ---- Few rows ----
 
-// Strips that are read side by side for a single row: its sums hide how long each waits for the one
-// before it, and the strips are read in order, as memory likes it.
+// Few rows are multiplied with several strips side by side. A multiplication waits for the one
+// before it in its sum, so a processor wants eight vectors of sums at once, more than a tile of few
+// rows has. Each strip is read from its first row to its last, as memory likes it.
 template <int kBytes>
-constexpr int kStripsAtOnce = kBytes == 16   ? 2
-                              : kBytes == 32 ? 4
-                                             : 8;
+constexpr int kFewRows = kBytes == 64   ? 6
+                         : kBytes == 32 ? 2
+                                        : 1;
+template <int kBytes, int kRows>
+constexpr int kStripsAtOnce = kRows == 1 ? kBytes / 8 : kBytes / 16;
 
-// A row times kStrips strips, which have all their columns. The sums are those of MultiplyTile.
-template <int kBytes, int kStrips>
-inline void MultiplyRow(const float* row, const float* strips, int64_t depth, float* output) {
+// Up to kFewRows rows.
+template <int kBytes>
+struct RowSet {
+  const float* rows[kFewRows<kBytes>];
+  float* outputs[kFewRows<kBytes>];  // of each
+};
+
+// The first kRows rows of a set times kStrips strips, which become the outputs from `column` on.
+// The sums are those of MultiplyTile.
+template <int kBytes, int kRows, int kStrips>
+inline void MultiplyFewRows(const RowSet<kBytes>& set, const float* strips, int64_t depth,
+                            int64_t column) {
   using Lane = Vector<float, kBytes>;
-  constexpr int kVectors = static_cast<int>(kStripColumns * sizeof(float)) / kBytes;
+  constexpr int kEach = static_cast<int>(kStripColumns * sizeof(float)) / kBytes;
+  constexpr int kVectors = kStrips * kEach;
   constexpr int64_t kStep = kLanes<float, kBytes>;
   const int64_t strip_size = depth * kStripColumns;
-  Lane sums[kStrips][kVectors];
+  Lane sums[kRows][kVectors];
 #pragma GCC unroll 8
-  for (int i = 0; i < kStrips; ++i) {
-#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < kVectors; ++j) sums[i][j] = Lane{};
   }
+  const float* rows[kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) rows[i] = set.rows[i];
 #pragma GCC unroll 1
   for (int64_t k = 0; k < depth; ++k, strips += kStripColumns) {
-    const float factor = row[k];
+    Lane right[kVectors];
 #pragma GCC unroll 8
-    for (int i = 0; i < kStrips; ++i) {
-#pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) {
-        sums[i][j] += factor * Load<kBytes>(strips + i * strip_size + j * kStep);
-      }
+    for (int j = 0; j < kVectors; ++j) {
+      right[j] = Load<kBytes>(strips + j / kEach * strip_size + j % kEach * kStep);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const float factor = rows[i][k];
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * right[j];
     }
   }
 #pragma GCC unroll 8
-  for (int i = 0; i < kStrips; ++i) {
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) Store(sums[i][j], output + i * kStripColumns + j * kStep);
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) Store(sums[i][j], set.outputs[i] + column + j * kStep);
   }
 }
 
+// Rows that are a multiple of kBytesOfWay apart share the places of the first cache, of which it
+// has kWays for each. A tile of more rows reads each number from the second cache.
+constexpr int64_t kBytesOfWay = 4096;
+constexpr int kWays = 8;
+
 template <int kBytes>
-struct SingleRow {
-  // Computes the first strips, as many as go together, and returns their number.
-  static int64_t Run(const StripProduct& product) {
-    constexpr int kTogether = kStripsAtOnce<kBytes>;
-    const int64_t whole = product.columns / kStripColumns;
-    int64_t done = 0;
-    for (; done + kTogether <= whole; done += kTogether) {
-      const int64_t column = done * kStripColumns;
-      MultiplyRow<kBytes, kTogether>(product.rows, product.strips + column * product.depth,
-                                     product.depth, product.output + column);
+struct FewRows {
+  // Computes the product if it has few rows, or rows that are better multiplied few at a time. Else
+  // returns false.
+  static bool Run(const StripProduct& product) {
+    constexpr int64_t kMost = kFewRows<kBytes>;
+    const bool collide =
+        kMostRows<kBytes> > kWays && product.row_step * int64_t{sizeof(float)} % kBytesOfWay == 0;
+    if (product.num_rows > kMost && !collide) return false;
+    for (int64_t row = 0; row < product.num_rows; row += kMost) {
+      RunSet(product, row, std::min(row + kMost, product.num_rows));
     }
-    return done;
+    return true;
+  }
+
+ private:
+  // The rows [begin, end), of which there is one at least.
+  static void RunSet(const StripProduct& product, int64_t begin, int64_t end) {
+    RowSet<kBytes> set;
+    for (int64_t i = 0; i < kFewRows<kBytes>; ++i) {
+      // Five rows have no loop of their own: the last one is computed twice.
+      const int64_t row = std::min(begin + i, end - 1);
+      set.rows[i] = product.rows + row * product.row_step;
+      set.outputs[i] = product.output + row * product.output_step;
+    }
+    RunRows(product, set, end - begin);
+  }
+
+  static void RunRows(const StripProduct& product, const RowSet<kBytes>& set, int64_t rows) {
+    if constexpr (kFewRows<kBytes> == 6) {
+      if (rows > 4) return RunStrips<6>(product, set, 0);
+      if (rows == 4) return RunStrips<4>(product, set, 0);
+      if (rows == 3) return RunStrips<3>(product, set, 0);
+    }
+    if constexpr (kFewRows<kBytes> >= 2) {
+      if (rows == 2) return RunStrips<2>(product, set, 0);
+    }
+    RunStrips<1>(product, set, 0);
+  }
+
+  // The strips from `strip` on, kStrips at a time. Those that are left are computed fewer at a
+  // time.
+  template <int kRows, int kStrips = kStripsAtOnce<kBytes, kRows>>
+  static void RunStrips(const StripProduct& product, const RowSet<kBytes>& set, int64_t strip) {
+    if constexpr (kStrips == 1) {
+      for (; strip < StripsOf(product.columns); ++strip) RunStrip<kRows>(product, set, strip);
+    } else {
+      for (; strip + kStrips <= product.columns / kStripColumns; strip += kStrips) {
+        MultiplyFewRows<kBytes, kRows, kStrips>(
+            set, product.strips + strip * product.depth * kStripColumns, product.depth,
+            strip * kStripColumns);
+      }
+      RunStrips<kRows, kStrips / 2>(product, set, strip);
+    }
+  }
+
+  // One strip, which may be narrow: it is computed in full beside the result.
+  template <int kRows>
+  static void RunStrip(const StripProduct& product, const RowSet<kBytes>& set, int64_t strip) {
+    const int64_t column = strip * kStripColumns;
+    const int64_t count = std::min(product.columns - column, kStripColumns);
+    float beside[kRows * kStripColumns];
+    RowSet<kBytes> target = set;
+    for (int i = 0; i < kRows; ++i) target.outputs[i] = beside + i * kStripColumns;
+    MultiplyFewRows<kBytes, kRows, 1>(target, product.strips + column * product.depth,
+                                      product.depth, 0);
+    for (int i = 0; i < kRows; ++i) {
+      std::copy_n(beside + i * kStripColumns, count, set.outputs[i] + column);
+    }
   }
 };
 
@@ -331,8 +419,8 @@ void MultiplyWindows(const WindowProduct& product, const float* const* starts, i
 }
 
 void MultiplyStrips(const StripProduct& product) {
+  if (RunVectorLoop<FewRows>(product)) return;
   constexpr int64_t kMostStarts = 48;  // whole tiles in every set
-  const int64_t done = product.num_rows == 1 ? RunVectorLoop<SingleRow>(product) : 0;
   const int64_t offset = 0;
   const WindowProduct windows{product.strips, product.columns,     &offset, 1,
                               product.depth,  product.output_step, {}};
@@ -340,7 +428,7 @@ void MultiplyStrips(const StripProduct& product) {
   for (int64_t row = 0; row < product.num_rows; row += kMostStarts) {
     const int64_t count = std::min(kMostStarts, product.num_rows - row);
     for (int64_t i = 0; i < count; ++i) starts[i] = product.rows + (row + i) * product.row_step;
-    MultiplyWindows(windows, starts, count, done, StripsOf(product.columns),
+    MultiplyWindows(windows, starts, count, 0, StripsOf(product.columns),
                     product.output + row * product.output_step);
   }
 }

@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, StripProductTest,
 
 TEST_P(StripProductTest, EverySizeOfRemainder) {
   for (const int64_t rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 47, 48, 49, 100}) {
-    for (const int64_t columns : {0, 1, 7, 15, 16, 17, 33}) Check({rows, 5, columns});
+    for (const int64_t columns : {0, 1, 7, 15, 16, 17, 33, 64, 70, 131}) Check({rows, 5, columns});
   }
 }
 
@@ -249,11 +249,40 @@ TEST_P(StripProductTest, SumsOfAnyLength) {
   for (const int64_t depth : {0, 1, 2, 3, 4, 255, 256, 257, 600}) Check({7, depth, 21});
 }
 
-// A single row has a loop of its own for several strips.
-TEST_P(StripProductTest, OneRow) {
-  for (const int64_t columns : {31, 64, 127, 128, 129, 300}) {
-    for (const int64_t depth : {0, 1, 300}) Check({1, depth, columns});
+// Few rows have loops of their own for several strips.
+TEST_P(StripProductTest, FewRows) {
+  for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7}) {
+    for (const int64_t columns : {31, 64, 127, 128, 129, 300}) {
+      for (const int64_t depth : {0, 1, 300}) Check({rows, depth, columns});
+    }
   }
+}
+
+// Rows that are a multiple of 4,096 bytes apart are multiplied few at a time.
+TEST_P(StripProductTest, RowsThatCollideInTheCache) {
+  for (const int64_t rows : {1, 6, 7, 11, 12, 13, 48, 53}) {
+    for (const int64_t columns : {10, 16, 64, 100}) Check({rows, 1024, columns});
+  }
+}
+
+TEST_P(StripProductTest, TheDistanceOfRowsChangesNoBit) {
+  const Sizes sizes = {29, 1024, 75};
+  const std::vector<float> a = Fractions(sizes.rows * sizes.depth, 1);
+  const std::vector<float> strips =
+      Arranged(sizes, Fractions(sizes.depth * sizes.columns, 2), Lie::kRowMajor);
+  const auto multiply = [&](int64_t row_step) {
+    std::vector<float> rows(sizes.rows * row_step, kGuard);
+    for (int64_t i = 0; i < sizes.rows; ++i) {
+      std::copy_n(a.begin() + i * sizes.depth, sizes.depth, rows.begin() + i * row_step);
+    }
+    std::vector<float> c(sizes.rows * sizes.columns);
+    MultiplyStrips({rows.data(), row_step, sizes.rows, strips.data(), sizes.depth, sizes.columns,
+                    c.data(), sizes.columns});
+    return c;
+  };
+  const std::vector<float> together = multiply(sizes.depth);
+  EXPECT_EQ(multiply(sizes.depth + 16), together);
+  EXPECT_EQ(multiply(2 * sizes.depth), together);
 }
 
 // An element's bits are those of its row and its column alone.
@@ -275,9 +304,13 @@ TEST_P(StripProductTest, RowsAndStripsMayBeCutAnywhere) {
   multiply(5, 8, 0, 16, &parts);
   multiply(5, 8, 16, sizes.columns - 16, &parts);
   EXPECT_EQ(parts, whole);
-  std::fill(parts.begin(), parts.end(), kGuard);
-  for (int64_t row = 0; row < sizes.rows; ++row) multiply(row, 1, 0, sizes.columns, &parts);
-  EXPECT_EQ(parts, whole);
+  for (const int64_t count : {1, 2, 3, 4, 5, 6, 7}) {
+    std::fill(parts.begin(), parts.end(), kGuard);
+    for (int64_t row = 0; row < sizes.rows; row += count) {
+      multiply(row, std::min(count, sizes.rows - row), 0, sizes.columns, &parts);
+    }
+    EXPECT_EQ(parts, whole) << count << " rows at a time";
+  }
 }
 
 TEST_P(StripProductTest, InfinitiesStayInTheirRowsAndColumns) {

@@ -79,12 +79,31 @@ constexpr Activation kActivations[] = {
 constexpr int64_t kBlockRows = 48;
 constexpr int64_t kBlockColumns = 4 * kStripColumns;
 
+// A product of fewer rows waits for the weights to be read.
+constexpr int64_t kFewRows = 8;
+
 struct DenseShape {
   int64_t m = 0;
   int64_t k = 0;
   int64_t n = 0;
 
   uint64_t strip_bytes() const { return static_cast<uint64_t>(StripsSize(k, n)) * sizeof(float); }
+};
+
+struct DenseOperands {
+  const float* a;
+  const float* strips;
+  const float* bias;    // null: there is none
+  const float* addend;  // null: there is none
+  float* output;
+};
+
+// Rows and columns of the result.
+struct Place {
+  int64_t row;
+  int64_t rows;
+  int64_t column;
+  int64_t columns;
 };
 
 struct DensePlan : ms::ShapeState {
@@ -192,34 +211,60 @@ class DenseLayer {
 
   ms::Status Multiply(ms::Frame& frame, const DenseShape& shape, const float* strips,
                       float* output) const {
-    const float* const a = frame.input(0).data<float>();
-    const float* const bias = biases_ == 0 ? nullptr : frame.input(2).data<float>();
-    const auto addend_input = static_cast<uint32_t>(2 + biases_);
-    const float* const addend = addends_ == 0 ? nullptr : frame.input(addend_input).data<float>();
+    const DenseOperands operands{
+        frame.input(0).data<float>(), strips, biases_ == 0 ? nullptr : frame.input(2).data<float>(),
+        addends_ == 0 ? nullptr : frame.input(static_cast<uint32_t>(2 + biases_)).data<float>(),
+        output};
+    return shape.m < kFewRows ? MultiplyFewRows(frame, shape, operands)
+                              : MultiplyBlocks(frame, shape, operands);
+  }
+
+  ms::Status MultiplyFewRows(ms::Frame& frame, const DenseShape& shape,
+                             const DenseOperands& operands) const {
+    const StripParts parts(shape.m, shape.k, shape.n, static_cast<int64_t>(frame.num_threads()));
+    return StoppableFor(frame, static_cast<uint64_t>(parts.count()), StripParts::kPartNanoseconds,
+                        [&](int64_t begin, int64_t end) {
+                          const int64_t first = parts.first_column(begin);
+                          const int64_t columns = parts.first_column(end) - first;
+                          ComputeBlock(shape, operands, {0, shape.m, first, columns});
+                        });
+  }
+
+  ms::Status MultiplyBlocks(ms::Frame& frame, const DenseShape& shape,
+                            const DenseOperands& operands) const {
     const int64_t down = (shape.m + kBlockRows - 1) / kBlockRows;
     const int64_t across = (shape.n + kBlockColumns - 1) / kBlockColumns;
     // 64 operations a nanosecond.
     const uint64_t block_ns =
         static_cast<uint64_t>(std::min(kBlockRows, shape.m) * kBlockColumns * (shape.k + 16) / 32) +
         1;
-    return StoppableFor(
-        frame, static_cast<uint64_t>(down * across), block_ns, [&](uint64_t begin, uint64_t end) {
-          for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); ++i) {
-            const int64_t row = i % down * kBlockRows;
-            const int64_t column = i / down * kBlockColumns;
-            Block block{};
-            block.c = output + row * shape.n + column;
-            block.c_step = shape.n;
-            block.rows = std::min(kBlockRows, shape.m - row);
-            block.columns = std::min(kBlockColumns, shape.n - column);
-            block.bias = bias == nullptr ? nullptr : bias + column;
-            block.addend = addend == nullptr ? nullptr : addend + row * shape.n + column;
-            block.addend_step = shape.n;
-            MultiplyStrips({a + row * shape.k, shape.k, block.rows, strips + column * shape.k,
-                            shape.k, block.columns, block.c, block.c_step});
-            activation_->finish(block);
-          }
-        });
+    return StoppableFor(frame, static_cast<uint64_t>(down * across), block_ns,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const int64_t row = i % down * kBlockRows;
+                            const int64_t column = i / down * kBlockColumns;
+                            ComputeBlock(shape, operands,
+                                         {row, std::min(kBlockRows, shape.m - row), column,
+                                          std::min(kBlockColumns, shape.n - column)});
+                          }
+                        });
+  }
+
+  void ComputeBlock(const DenseShape& shape, const DenseOperands& operands,
+                    const Place& place) const {
+    const int64_t first = place.row * shape.n + place.column;
+    Block block{};
+    block.c = operands.output + first;
+    block.c_step = shape.n;
+    block.rows = place.rows;
+    block.columns = place.columns;
+    block.bias = operands.bias == nullptr ? nullptr : operands.bias + place.column;
+    block.addend = operands.addend == nullptr ? nullptr : operands.addend + first;
+    block.addend_step = shape.n;
+    MultiplyStrips({operands.a + place.row * shape.k, shape.k, block.rows,
+                    operands.strips + place.column * shape.k, shape.k, block.columns, block.c,
+                    block.c_step});
+    activation_->finish(block);
   }
 
   bool transpose_ = false;
