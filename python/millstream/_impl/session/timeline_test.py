@@ -19,13 +19,14 @@ def traced_step(session: tf.Session, fetches: object, feeds: object = None) -> t
 
 def product() -> tuple[tf.Tensor, tf.Tensor]:
     x = tf.placeholder(tf.float32, [None, 64], name="x")
-    return x, tf.nn.relu(tf.matmul(x, tf.ones([64, 32]), name="product"), name="positive")
+    # With constant weights both would be one node, a dense layer.
+    weights = tf.fill([64, 32], tf.reduce_max(x))
+    return x, tf.nn.relu(tf.matmul(x, weights, name="product"), name="positive")
 
 
 def test_every_node_that_ran_is_reported_with_times_and_memory() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x, y = product()
-        # With fewer than 8 rows the product is no dense layer: both are nodes of their own.
         metadata = traced_step(session, y, {x: np.ones([4, 64])})
         (device,) = metadata.step_stats.dev_stats
         assert device.device == "/job:localhost/replica:0/task:0/device:CPU:0"
