@@ -7,6 +7,7 @@
 #include "kernels/matmul/library_engine.h"
 #include "kernels/matmul/library_primitive.h"
 #include "kernels/matmul/library_threads.h"
+#include "kernels/matmul/strip_blocks.h"
 #include "kernels/matmul/vector_product.h"
 #include "kernels/matmul/window_product.h"
 
@@ -249,26 +250,19 @@ uint64_t Gemm::scratch_bytes() const {
 ms::Status Gemm::Run(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
                      int threads) const {
   if (strips_ != nullptr) return strips_->Run(frame, a, b, c, scratch);
-  if (kept_right_ != nullptr) {
-    RunRow(frame, a, c);
-    return ms::Status();
-  }
+  if (kept_right_ != nullptr) return RunRow(frame, a, c);
   if (!primitives_[0]) return RunPlainGemm(frame, shape_, a, b, c, threads);
   if (rows_ < shape_.m || columns_ < shape_.n) return RunPieces(frame, a, b, c, scratch, threads);
   primitives_[0].For(threads).Run(a, b, c, scratch);
   return ms::Status();
 }
 
-void Gemm::RunRow(ms::Frame& frame, const float* a, float* c) const {
-  const StripParts parts(1, shape_.k, shape_.n, static_cast<int64_t>(frame.num_threads()));
+ms::Status Gemm::RunRow(ms::Frame& frame, const float* a, float* c) const {
   const float* const all = kept_right_->data()->values;
-  frame.ParallelFor(static_cast<uint64_t>(parts.count()), StripParts::kPartNanoseconds,
-                    [&](uint64_t begin, uint64_t end) {
-                      const int64_t first = parts.first_column(static_cast<int64_t>(begin));
-                      const int64_t columns = parts.first_column(static_cast<int64_t>(end)) - first;
-                      MultiplyStrips({a, shape_.k, 1, all + first * shape_.k, shape_.k, columns,
-                                      c + first, shape_.n});
-                    });
+  return ForEachStripBlock(frame, 1, shape_.k, shape_.n, [&](const StripBlock& block) {
+    MultiplyStrips({a, shape_.k, 1, all + block.column * shape_.k, shape_.k, block.columns,
+                    c + block.column, shape_.n});
+  });
 }
 
 ms::Status Gemm::RunPieces(ms::Frame& frame, const float* a, const float* b, float* c,

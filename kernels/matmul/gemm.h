@@ -49,7 +49,7 @@ class Gemm {
  private:
   struct Primitive;
 
-  void RunRow(ms::Frame& frame, const float* a, float* c) const;
+  ms::Status RunRow(ms::Frame& frame, const float* a, float* c) const;
   ms::Status RunPieces(ms::Frame& frame, const float* a, const float* b, float* c, void* scratch,
                        int threads) const;
 

@@ -107,18 +107,4 @@ KeptStrips KeepStrips(const Weights& weights) {
   return strips;
 }
 
-StripParts::StripParts(int64_t rows, int64_t depth, int64_t columns, int64_t threads)
-    : columns_(columns) {
-  // A team costs a microsecond. A processor reads a vector from its second cache while it
-  // multiplies it with about two rows.
-  constexpr int64_t kLeastOfThread = 1 << 16;  // elements
-  const int64_t work = depth * columns * std::max<int64_t>((rows + 1) / 2, 1);
-  const int64_t most = std::max<int64_t>(std::min(threads, StripsOf(columns)), 1);
-  count_ = std::clamp<int64_t>(work / kLeastOfThread, 1, most);
-}
-
-int64_t StripParts::first_column(int64_t part) const {
-  return std::min(part * StripsOf(columns_) / count_ * kStripColumns, columns_);
-}
-
 }  // namespace millstream::kernels

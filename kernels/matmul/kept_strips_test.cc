@@ -52,30 +52,5 @@ TEST(KeptStripsTest, WhatNobodyKeepsIsFreed) {
   EXPECT_NE(KeepStrips({numbers.data(), 7, 3, false}), nullptr);
 }
 
-TEST(StripPartsTest, PartsAreWholeStripsOfAllColumns) {
-  for (const int64_t columns : {1, 16, 17, 130, 1000}) {
-    for (const int64_t threads : {1, 2, 3, 8}) {
-      const StripParts parts(1, 1 << 16, columns, threads);
-      EXPECT_LE(parts.count(), threads);
-      EXPECT_EQ(parts.first_column(0), 0);
-      EXPECT_EQ(parts.first_column(parts.count()), columns);
-      for (int64_t part = 0; part < parts.count(); ++part) {
-        EXPECT_EQ(parts.first_column(part) % kStripColumns, 0);
-        EXPECT_LT(parts.first_column(part), parts.first_column(part + 1));
-      }
-    }
-  }
-}
-
-TEST(StripPartsTest, FewWeightsAreOnePart) {
-  EXPECT_EQ(StripParts(1, 256, 256, 8).count(), 1);
-  EXPECT_EQ(StripParts(1, 784, 256, 2).count(), 2);
-  EXPECT_EQ(StripParts(1, 784, 256, 8).count(), 3);
-  EXPECT_EQ(StripParts(2, 784, 256, 8).count(), 3);
-  EXPECT_EQ(StripParts(4, 784, 256, 8).count(), 6);
-  EXPECT_EQ(StripParts(1, 0, 256, 8).count(), 1);
-  EXPECT_EQ(StripParts(0, 784, 0, 8).count(), 1);
-}
-
 }  // namespace
 }  // namespace millstream::kernels

@@ -5,6 +5,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
+#include "kernels/matmul/strip_blocks.h"
 #include "kernels/matmul/window_product.h"
 #include "kernels/simd/instruction_set.h"
 
@@ -60,25 +61,11 @@ class StripMatMul {
     ms::View output;
     MS_TRY(frame.Output(0, ms::Shape{rows, columns_}, &output));
     if (output.size() == 0) return ms::Status();
-    const int64_t depth = frame.input(0).dim(1);
-    const int64_t across = (columns_ + kBlockColumns - 1) / kBlockColumns;
-    const int64_t down = (rows + kBlockRows - 1) / kBlockRows;
-    // 64 operations a nanosecond.
-    const auto block_ns =
-        static_cast<uint64_t>(std::min(kBlockRows, rows) * kBlockColumns * (depth + 16) / 32 + 1);
-    return StoppableFor(
-        frame, static_cast<uint64_t>(across * down), block_ns, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            Multiply(frame, i % down * kBlockRows, i / down * kBlockColumns, output);
-          }
-        });
+    return ForEachStripBlock(frame, rows, frame.input(0).dim(1), columns_,
+                             [&](const StripBlock& block) { Multiply(frame, block, output); });
   }
 
  private:
-  // Large enough for a thread, small enough for a cache.
-  static constexpr int64_t kBlockRows = 48;
-  static constexpr int64_t kBlockColumns = 4 * kStripColumns;
-
   ms::Status Check(const ms::Frame& frame) const {
     const ms::Shape a = frame.input(0).shape();
     const ms::Shape strips = frame.input(1).shape();
@@ -103,21 +90,19 @@ class StripMatMul {
   }
 
   // One block, which is finished while it is in a cache.
-  void Multiply(const ms::Frame& frame, int64_t row, int64_t column, const ms::View& output) const {
+  void Multiply(const ms::Frame& frame, const StripBlock& block, const ms::View& output) const {
     const ms::View a = frame.input(0);
     const int64_t depth = a.dim(1);
-    const int64_t rows = std::min(kBlockRows, a.dim(0) - row);
-    const int64_t columns = std::min(kBlockColumns, columns_ - column);
-    float* const block = output.data<float>() + row * columns_ + column;
-    MultiplyStrips({a.data<float>() + row * depth, depth, rows,
-                    frame.input(1).data<float>() + column * depth, depth, columns, block,
-                    columns_});
+    float* const first = output.data<float>() + block.row * columns_ + block.column;
+    MultiplyStrips({a.data<float>() + block.row * depth, depth, block.rows,
+                    frame.input(1).data<float>() + block.column * depth, depth, block.columns,
+                    first, columns_});
     for (uint32_t i = 2; i < frame.num_inputs(); ++i) {
       const ms::View addend = frame.input(i);
       const int64_t step = addend.rank() == 1 ? 0 : columns_;
-      const float* const first = addend.data<float>() + row * step + column;
-      for (int64_t k = 0; k < rows; ++k) {
-        RunLoop<&Add>(first + k * step, columns, block + k * columns_);
+      const float* const addends = addend.data<float>() + block.row * step + block.column;
+      for (int64_t k = 0; k < block.rows; ++k) {
+        RunLoop<&Add>(addends + k * step, block.columns, first + k * columns_);
       }
     }
   }

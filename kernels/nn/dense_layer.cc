@@ -10,8 +10,8 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/gelu.h"
-#include "kernels/common/parallel.h"
 #include "kernels/matmul/kept_strips.h"
+#include "kernels/matmul/strip_blocks.h"
 #include "kernels/matmul/window_product.h"
 #include "kernels/simd/instruction_set.h"
 
@@ -75,13 +75,6 @@ constexpr Activation kActivations[] = {
 
 // ---- The product ----
 
-// Large enough for a thread, small enough for a cache.
-constexpr int64_t kBlockRows = 48;
-constexpr int64_t kBlockColumns = 4 * kStripColumns;
-
-// A product of fewer rows waits for the weights to be read.
-constexpr int64_t kFewRows = 8;
-
 struct DenseShape {
   int64_t m = 0;
   int64_t k = 0;
@@ -96,14 +89,6 @@ struct DenseOperands {
   const float* bias;    // null: there is none
   const float* addend;  // null: there is none
   float* output;
-};
-
-// Rows and columns of the result.
-struct Place {
-  int64_t row;
-  int64_t rows;
-  int64_t column;
-  int64_t columns;
 };
 
 struct DensePlan : ms::ShapeState {
@@ -215,43 +200,13 @@ class DenseLayer {
         frame.input(0).data<float>(), strips, biases_ == 0 ? nullptr : frame.input(2).data<float>(),
         addends_ == 0 ? nullptr : frame.input(static_cast<uint32_t>(2 + biases_)).data<float>(),
         output};
-    return shape.m < kFewRows ? MultiplyFewRows(frame, shape, operands)
-                              : MultiplyBlocks(frame, shape, operands);
-  }
-
-  ms::Status MultiplyFewRows(ms::Frame& frame, const DenseShape& shape,
-                             const DenseOperands& operands) const {
-    const StripParts parts(shape.m, shape.k, shape.n, static_cast<int64_t>(frame.num_threads()));
-    return StoppableFor(frame, static_cast<uint64_t>(parts.count()), StripParts::kPartNanoseconds,
-                        [&](int64_t begin, int64_t end) {
-                          const int64_t first = parts.first_column(begin);
-                          const int64_t columns = parts.first_column(end) - first;
-                          ComputeBlock(shape, operands, {0, shape.m, first, columns});
-                        });
-  }
-
-  ms::Status MultiplyBlocks(ms::Frame& frame, const DenseShape& shape,
-                            const DenseOperands& operands) const {
-    const int64_t down = (shape.m + kBlockRows - 1) / kBlockRows;
-    const int64_t across = (shape.n + kBlockColumns - 1) / kBlockColumns;
-    // 64 operations a nanosecond.
-    const uint64_t block_ns =
-        static_cast<uint64_t>(std::min(kBlockRows, shape.m) * kBlockColumns * (shape.k + 16) / 32) +
-        1;
-    return StoppableFor(frame, static_cast<uint64_t>(down * across), block_ns,
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            const int64_t row = i % down * kBlockRows;
-                            const int64_t column = i / down * kBlockColumns;
-                            ComputeBlock(shape, operands,
-                                         {row, std::min(kBlockRows, shape.m - row), column,
-                                          std::min(kBlockColumns, shape.n - column)});
-                          }
-                        });
+    return ForEachStripBlock(frame, shape.m, shape.k, shape.n, [&](const StripBlock& block) {
+      ComputeBlock(shape, operands, block);
+    });
   }
 
   void ComputeBlock(const DenseShape& shape, const DenseOperands& operands,
-                    const Place& place) const {
+                    const StripBlock& place) const {
     const int64_t first = place.row * shape.n + place.column;
     Block block{};
     block.c = operands.output + first;
