@@ -79,9 +79,16 @@ bool FollowsAny(const StepOps& ops, const std::vector<bool>& follows,
   });
 }
 
-AttrMap JoinedAttrs(const RowRange& rows, bool transpose_b, size_t count) {
+AttrMap JoinedAttrs(const StepOps& ops, const RowRange& rows, bool transpose_b,
+                    const std::vector<Output>& lefts, const Output& weights) {
+  // Of constant weights the plan keeps strips, which many rows are multiplied with.
+  constexpr int64_t kManyRows = 8;
+  const auto count = static_cast<int64_t>(lefts.size());
+  const bool is_for_strips =
+      ops.constant(weights) != nullptr && count * ops.KnownShape(lefts[0])->dim(0) >= kManyRows;
   AttrMap attrs = PartAttrs(rows, transpose_b);
-  SetAttr(&attrs, "num", static_cast<int64_t>(count));
+  SetAttr(&attrs, "num", count);
+  SetAttr(&attrs, "in_strips", is_for_strips);
   return attrs;
 }
 
@@ -89,7 +96,7 @@ AttrMap JoinedAttrs(const RowRange& rows, bool transpose_b, size_t count) {
 Status Join(StepOps* ops, int place, const std::vector<int>& replaced, const RowRange& rows,
             bool transpose_b, std::vector<Output> lefts, const Output& weights,
             std::vector<Output> products) {
-  AttrMap attrs = JoinedAttrs(rows, transpose_b, lefts.size());
+  AttrMap attrs = JoinedAttrs(*ops, rows, transpose_b, lefts, weights);
   lefts.push_back(weights);
   return ops->Replace(place, replaced, "_JoinedMatMul", std::move(attrs), *ops->op(place).node,
                       std::move(lefts), std::move(products));
@@ -98,7 +105,7 @@ Status Join(StepOps* ops, int place, const std::vector<int>& replaced, const Row
 // Adds such an operation, which is named after `like`, behind all others.
 Status AddJoined(StepOps* ops, const Node& like, const RowRange& rows, std::vector<Output> lefts,
                  const Output& weights, std::vector<Output> products) {
-  AttrMap attrs = JoinedAttrs(rows, false, lefts.size());
+  AttrMap attrs = JoinedAttrs(*ops, rows, false, lefts, weights);
   lefts.push_back(weights);
   return ops->Add("_JoinedMatMul", std::move(attrs), like, std::move(lefts), std::move(products));
 }

@@ -71,6 +71,15 @@ TEST_F(JoinProductsTest, TheInputsOfAllSteps) {
   EXPECT_EQ(absl::c_count(ExecutedOps({state}), "_PartMatMul"), 4);
 }
 
+// Of which the plan keeps strips.
+TEST_F(JoinProductsTest, ConstantWeights) {
+  weights_ = Constant(Integers({kInputs + kUnits, kUnits}, 2));
+  bias_ = Constant(Integers({kUnits}, 5));
+  Output state = NoState();
+  for (int t = 0; t < 4; ++t) state = Step(Input(t), state);
+  EXPECT_EQ(Saved({state}), 4 * 2 - 1);
+}
+
 TEST_F(JoinProductsTest, TheStateMayComeFirst) {
   Weights();
   Output state = NoState();

@@ -113,12 +113,14 @@ MILLSTREAM_OP("_JoinedMatMul")
     .Output("products: num * T")
     .Attr("num: int >= 1")
     .Attr("T: {float}")
+    .Attr("in_strips: bool = false")
     .With(PartAttrs)
     .Shape(JoinedMatMulShape)
     .Doc(R"(Multiplies several matrices of one shape with the same rows of another matrix.
 
 Product i is a[i] times rows first_row to first_row + num_rows of b, which are transposed first
-if transpose_b says so. Made by the runtime.)");
+if transpose_b says so. If in_strips says so, b is the same in every step and is arranged in
+strips; each sum is then taken in the order of its terms. Made by the runtime.)");
 
 MILLSTREAM_OP("_PartMatMul")
     .Input("a: T")

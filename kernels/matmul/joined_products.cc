@@ -8,7 +8,10 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
 #include "kernels/matmul/gemm.h"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/library_threads.h"
+#include "kernels/matmul/strip_blocks.h"
+#include "kernels/matmul/window_product.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -34,16 +37,13 @@ ms::Status TempFloats(ms::Frame& frame, int64_t count, float** floats) {
   return ms::Status();
 }
 
-// One matrix after the other.
-ms::Status Join(ms::Frame& frame, uint32_t first, uint32_t count, int64_t size, float** joined) {
-  MS_TRY(TempFloats(frame, size, joined));
-  float* to = *joined;
+// Copies inputs of a kernel, one after the other.
+void Join(const ms::Frame& frame, uint32_t first, uint32_t count, float* to) {
   for (uint32_t i = first; i < first + count; ++i) {
     const ms::View part = frame.input(i);
     if (part.size() > 0) std::memcpy(to, part.raw(), part.bytes());
     to += part.size();
   }
-  return ms::Status();
 }
 
 // C = A * B with the library, prepared if the plan knows the shapes.
@@ -91,46 +91,83 @@ class Part {
 
   const float* RowsOf(const ms::View& b) const { return b.data<float>() + first_ * b.dim(1); }
 
-  ms::Status Specialize(ms::Specialization& specialization, uint32_t b, int64_t count) const {
-    GemmShape shape;
-    MS_TRY(Resolve(specialization.input(0), specialization.input(b), count, &shape));
-    const ms::View right = specialization.constant(b);
-    Prepare(specialization, shape, right.is_null() || right.size() == 0 ? nullptr : RowsOf(right));
-    return ms::Status();
-  }
-
  private:
   int64_t first_ = 0;
   int64_t rows_ = 0;
   bool transpose_ = false;
 };
 
+struct JoinedPlan : ms::ShapeState {
+  std::unique_ptr<Gemm> gemm;  // null where the product is computed from strips
+  KeptStrips kept;             // of b, if the plan knows it; else null
+};
+
+// The memory of an execution: what the Gemm needs, then the matrices one below the other, their
+// product, and the strips of b if these are arranged in each execution. Places are in floats.
+struct JoinedMemory {
+  JoinedMemory(const GemmShape& shape, const JoinedPlan* plan, bool in_strips) {
+    constexpr int64_t kLine = 16;  // floats of a cache line
+    const bool has_gemm = plan != nullptr && plan->gemm != nullptr;
+    const bool arranges = in_strips && (plan == nullptr || plan->kept == nullptr);
+    const auto gemm_bytes = static_cast<int64_t>(has_gemm ? plan->gemm->scratch_bytes() : 0);
+    const int64_t line_bytes = kLine * static_cast<int64_t>(sizeof(float));
+    joined = (gemm_bytes + line_bytes - 1) / line_bytes * kLine;
+    products = joined + shape.m * shape.k;
+    strips = products + shape.m * shape.n;
+    size = strips + (arranges ? StripsSize(shape.k, shape.n) : 0);
+  }
+
+  int64_t joined;
+  int64_t products;
+  int64_t strips;
+  int64_t size;
+};
+
 // Inputs: a (N matrices of one shape), b.
 class JoinedProducts {
  public:
-  ms::Status Init(const ms::KernelInfo& info) { return part_.Init(info); }
+  ms::Status Init(const ms::KernelInfo& info) {
+    MS_TRY(info.Attr("in_strips", &in_strips_));
+    return part_.Init(info);
+  }
 
   ms::Status Specialize(ms::Specialization& specialization) const {
     const uint32_t count = specialization.num_inputs() - 1;
-    return part_.Specialize(specialization, count, count);
+    GemmShape shape;
+    MS_TRY(part_.Resolve(specialization.input(0), specialization.input(count), count, &shape));
+    const ms::View b = specialization.constant(count);
+    const bool is_known = !b.is_null() && shape.k > 0 && shape.n > 0;
+    auto plan = std::make_unique<JoinedPlan>();
+    if (!in_strips_) {
+      plan->gemm = std::make_unique<Gemm>(shape, static_cast<int>(specialization.num_threads()));
+      if (is_known) plan->gemm->KeepRight(part_.RowsOf(b));
+    } else if (is_known) {
+      plan->kept = KeepStrips({part_.RowsOf(b), shape.k, shape.n, shape.transpose_b});
+    }
+    const JoinedMemory places(shape, plan.get(), in_strips_);
+    specialization.SetScratchBytes(static_cast<uint64_t>(places.size) * sizeof(float));
+    specialization.SetState(std::move(plan));
+    return ms::Status();
   }
 
   ms::Status Compute(ms::Frame& frame) const {
     const uint32_t count = frame.num_inputs() - 1;
     const ms::Shape first = frame.input(0).shape();
-    const ms::View b = frame.input(count);
     GemmShape shape;
-    MS_TRY(part_.Resolve(first, b.shape(), count, &shape));
+    MS_TRY(part_.Resolve(first, frame.input(count).shape(), count, &shape));
     for (uint32_t i = 1; i < count; ++i) {
       if (frame.input(i).shape() == first) continue;
       return ms::InvalidArgument("a[", i, "] must have the shape of a[0], ", first.ToString(),
                                  ", its shape is ", frame.input(i).shape().ToString());
     }
-    float* joined = nullptr;
-    float* products = nullptr;
-    MS_TRY(Join(frame, 0, count, shape.m * shape.k, &joined));
-    MS_TRY(TempFloats(frame, shape.m * shape.n, &products));
-    MS_TRY(RunPrepared(frame, shape, joined, part_.RowsOf(b), products));
+    const auto* const plan = frame.shape_state<JoinedPlan>();
+    const JoinedMemory places(shape, plan, in_strips_);
+    auto* memory = plan == nullptr ? nullptr : static_cast<float*>(frame.scratch());
+    if (plan == nullptr) MS_TRY(TempFloats(frame, places.size, &memory));
+    Join(frame, 0, count, memory + places.joined);
+    MS_TRY(in_strips_ ? MultiplyInStrips(frame, shape, places, memory)
+                      : MultiplyByGemm(frame, shape, places, memory));
+    const float* const products = memory + places.products;
     for (uint32_t i = 0; i < count; ++i) {
       ms::View output;
       MS_TRY(frame.Output(i, ms::Shape{first[0], shape.n}, &output));
@@ -141,7 +178,41 @@ class JoinedProducts {
   }
 
  private:
+  const float* RightOf(const ms::Frame& frame) const {
+    return part_.RowsOf(frame.input(frame.num_inputs() - 1));
+  }
+
+  ms::Status MultiplyByGemm(ms::Frame& frame, const GemmShape& shape, const JoinedMemory& places,
+                            float* memory) const {
+    const auto* const plan = frame.shape_state<JoinedPlan>();
+    const float* const a = memory + places.joined;
+    float* const c = memory + places.products;
+    if (plan == nullptr) return RunGemm(frame, shape, a, RightOf(frame), c);
+    return plan->gemm->Run(frame, a, RightOf(frame), c, memory, LibraryThreadCount(frame));
+  }
+
+  ms::Status MultiplyInStrips(ms::Frame& frame, const GemmShape& shape, const JoinedMemory& places,
+                              float* memory) const {
+    const auto* const plan = frame.shape_state<JoinedPlan>();
+    const float* strips = nullptr;
+    if (plan != nullptr && plan->kept != nullptr) {
+      strips = plan->kept->data()->values;
+    } else {
+      const StridedMatrix b{RightOf(frame), shape.transpose_b ? 1 : shape.n,
+                            shape.transpose_b ? shape.k : 1};
+      ArrangeStrips(b, shape.k, shape.n, 0, StripsOf(shape.n), memory + places.strips);
+      strips = memory + places.strips;
+    }
+    const float* const a = memory + places.joined;
+    float* const c = memory + places.products;
+    return ForEachStripBlock(frame, shape.m, shape.k, shape.n, [&](const StripBlock& block) {
+      MultiplyStrips({a + block.row * shape.k, shape.k, block.rows, strips + block.column * shape.k,
+                      shape.k, block.columns, c + block.row * shape.n + block.column, shape.n});
+    });
+  }
+
   Part part_;
+  bool in_strips_ = false;
 };
 
 // Inputs: a, b, addends.
@@ -150,7 +221,11 @@ class PartProduct {
   ms::Status Init(const ms::KernelInfo& info) { return part_.Init(info); }
 
   ms::Status Specialize(ms::Specialization& specialization) const {
-    return part_.Specialize(specialization, 1, 1);
+    GemmShape shape;
+    MS_TRY(part_.Resolve(specialization.input(0), specialization.input(1), 1, &shape));
+    const ms::View b = specialization.constant(1);
+    Prepare(specialization, shape, b.is_null() || b.size() == 0 ? nullptr : part_.RowsOf(b));
+    return ms::Status();
   }
 
   ms::Status Compute(ms::Frame& frame) const {
@@ -217,8 +292,10 @@ class SummedProducts {
     const uint32_t count = frame.num_inputs() / 2;
     float* a = nullptr;
     float* b = nullptr;
-    MS_TRY(Join(frame, 0, count, shape.k * shape.m, &a));
-    MS_TRY(Join(frame, count, count, shape.k * shape.n, &b));
+    MS_TRY(TempFloats(frame, shape.k * shape.m, &a));
+    MS_TRY(TempFloats(frame, shape.k * shape.n, &b));
+    Join(frame, 0, count, a);
+    Join(frame, count, count, b);
     ms::View output;
     MS_TRY(frame.Output(0, ms::Shape{shape.m, shape.n}, &output));
     return RunPrepared(frame, shape, a, b, output.data<float>());

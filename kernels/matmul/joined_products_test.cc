@@ -52,15 +52,18 @@ std::vector<float> Product(const std::vector<float>& a, int64_t m, const std::ve
   return product;
 }
 
-void CheckJoined(int64_t count, int64_t m, int64_t width, const Rows& part) {
+void CheckJoined(int64_t count, int64_t m, int64_t width, const Rows& part, bool in_strips = false,
+                 bool is_constant = false) {
   SCOPED_TRACE(ms::StrCat(count, " of ", m, " x ", part.rows, " x ", width));
   const int64_t k = part.transpose ? width : part.rows;
   KernelTester t("_JoinedMatMul");
   SetPart(part, &t);
-  t.Attr("num", count).Outputs(std::vector<MS_DType>(count, MS_FLOAT32));
+  t.Attr("num", count).Attr("in_strips", in_strips);
+  t.Outputs(std::vector<MS_DType>(count, MS_FLOAT32));
   for (int64_t i = 0; i < count; ++i) t.Input<float>({m, k}, Integers(m * k, i));
   const std::vector<float> b = Integers(part.all_rows * width, 5);
-  t.Input<float>({part.all_rows, width}, b);
+  const std::vector<int64_t> shape = {part.all_rows, width};
+  is_constant ? t.ConstInput<float>(shape, b) : t.Input<float>(shape, b);
   ASSERT_TRUE(IsOk(t.Run()));
   for (uint32_t i = 0; i < count; ++i) {
     const std::vector<float> expected = Product(Integers(m * k, i), m, b, width, part);
@@ -84,11 +87,30 @@ TEST(JoinedProductsTest, LargeEnoughForSeveralThreads) {
   CheckJoined(4, 16, 160, {300, 100, 200, true});
 }
 
+TEST(JoinedProductsTest, ConstantWeights) {
+  for (const bool transpose : {false, true}) {
+    CheckJoined(3, 4, 33, {20, 1, 17, transpose}, false, true);
+    CheckJoined(4, 16, 160, {300, 100, 200, transpose}, false, true);
+  }
+}
+
+TEST(JoinedProductsTest, InStrips) {
+  for (const bool transpose : {false, true}) {
+    for (const bool is_constant : {false, true}) {
+      CheckJoined(1, 3, 5, {7, 0, 7, transpose}, true, is_constant);
+      CheckJoined(3, 4, 33, {20, 1, 17, transpose}, true, is_constant);
+      CheckJoined(2, 0, 3, {4, 2, 2, transpose}, true, is_constant);
+      CheckJoined(2, 3, 3, {4, 4, 0, transpose}, true, is_constant);
+      CheckJoined(4, 16, 160, {300, 100, 200, transpose}, true, is_constant);
+    }
+  }
+}
+
 TEST(JoinedProductsTest, ShapesThatDoNotGoTogether) {
   const auto refused = [](const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
     KernelTester t("_JoinedMatMul");
     SetPart({0, 1, 2, false}, &t);
-    t.Attr("num", 2).Outputs({MS_FLOAT32, MS_FLOAT32});
+    t.Attr("num", 2).Attr("in_strips", false).Outputs({MS_FLOAT32, MS_FLOAT32});
     t.Input<float>({1, 2}, {1, 2}).Input<float>(a, std::vector<float>(a[0] * a[1]));
     t.Input<float>(b, std::vector<float>(b[0] * b[1]));
     return t.Run().code();

@@ -265,7 +265,8 @@ def _make_part(source: Source, op: Any) -> Case:
     attrs = {"first_row": attr_text(first), "num_rows": attr_text(inner)}
     attrs |= {"T": type_attr("float32"), "transpose_b": attr_text(transpose)}
     if is_joined:
-        return Case(op.name, inputs, {**attrs, "num": attr_text(count)})
+        attrs |= {"num": attr_text(count), "in_strips": attr_text(source.chance(0.5))}
+        return Case(op.name, inputs, attrs)
     shape = (rows, inner if transpose else width)
     inputs.append(_float_matrix(source, *shape))
     inputs.append(Input("float32", source.values("float32", shape[1:], "small")))
