@@ -105,6 +105,63 @@ MILLSTREAM_OP("_LayerNorm")
 
 Mean and variance are those of each row, the last dimension of x. Made by the runtime.)");
 
+// ---- _LstmStep ----
+
+Status LstmStepShape(ShapeContext* context) {
+  constexpr int64_t kGates = 4;
+  MS_ASSIGN_OR_RETURN(const int biases, ZeroOrOne(*context, "num_biases"));
+  MS_ASSIGN_OR_RETURN(const int64_t first, context->Attr<int64_t>("first_row"));
+  MS_ASSIGN_OR_RETURN(const PartialShape x_gates, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(PartialShape state, context->WithRank(1, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape c, context->WithRank(2, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape b, context->WithRank(3, 2));
+  StatusOr<PartialShape> merged = state.MergeWith(c);
+  if (!merged.ok()) return InputError(*context, 2, merged.status());
+  state = *std::move(merged);
+  const StatusOr<int64_t> rows = context->MergeDim(state.dim(0), x_gates.dim(0));
+  if (!rows.ok()) return InputError(*context, 0, rows.status());
+  state.set_dim(0, *rows);
+  if (state.dim(1) != kUnknownDim) {
+    const int64_t columns = kGates * state.dim(1);
+    const StatusOr<int64_t> gates = context->MergeDim(x_gates.dim(1), columns);
+    if (!gates.ok()) return InputError(*context, 0, gates.status());
+    const StatusOr<int64_t> weights = context->MergeDim(b.dim(1), columns);
+    if (!weights.ok()) return InputError(*context, 3, weights.status());
+    if (b.dim(0) != kUnknownDim && (first > b.dim(0) || state.dim(1) > b.dim(0) - first)) {
+      return InvalidInput(*context, 3, "expected rows ", first, " to ", first + state.dim(1),
+                          ", got ", b.ToString());
+    }
+    if (biases == 1) {
+      MS_ASSIGN_OR_RETURN(const PartialShape bias, context->WithRank(4, 1));
+      const StatusOr<int64_t> size = context->MergeDim(bias.dim(0), columns);
+      if (!size.ok()) return InputError(*context, 4, size.status());
+    }
+  }
+  context->SetOutput(0, state);
+  context->SetOutput(1, std::move(state));
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_LstmStep")
+    .Input("x_gates: T")
+    .Input("h: T")
+    .Input("c: T")
+    .Input("b: T")
+    .Input("bias: num_biases * T")
+    .Output("next_h: T")
+    .Output("next_c: T")
+    .Attr("T: {float}")
+    .Attr("num_biases: int >= 0")
+    .Attr("first_row: int >= 0")
+    .Attr("forget_bias: float")
+    .Shape(LstmStepShape)
+    .Doc(R"(Gives the state and the memory of an LSTM after a step.
+
+The gates i, j, f and o are side by side in h times rows of b, plus x_gates and the bias, which
+may be missing. The rows are first_row and those after it, as many as h has columns, a multiple
+of 16; they are the same in every step. next_c is c * sigmoid(f + forget_bias) + sigmoid(i) *
+tanh(j), and next_h is tanh(next_c) * sigmoid(o). Made by the runtime.)");
+
 // ---- _Attention ----
 
 // The attribute's permutation, of as many dimensions as that of q.

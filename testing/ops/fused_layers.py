@@ -137,6 +137,51 @@ def _layer_norms(values: Values) -> Any:
     return difference * tf.rsqrt(variance + 1e-5) * gamma + beta
 
 
+# ---- _LstmStep ----
+
+
+def _make_lstm_step(source: Source, op: Any) -> Case:
+    rows, units, first = source.size(5), 16 * source.integer(1, 2), source.integer(0, 3)
+    biases = source.integer(0, 1)
+    inputs = [_floats(source, rows, 4 * units)]
+    inputs += [_floats(source, rows, units) for _ in range(2)]
+    inputs.append(_floats(source, first + units + source.integer(0, 2), 4 * units))
+    if biases:
+        inputs.append(_floats(source, 4 * units + (1 if source.chance(0.1) else 0)))
+    attrs = {**_FLOAT, "num_biases": attr_text(biases), "first_row": attr_text(first)}
+    return Case(op.name, inputs, {**attrs, "forget_bias": attr_text(0.5)})
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _lstm_step(case: Case) -> Outcome:
+    x_gates, h, c, b = (_wide(case, i) for i in range(4))
+    first = int(case.attr("first_row"))
+    gates = h @ b[first : first + h.shape[1]] + x_gates
+    if case.attr("num_biases"):
+        refuse_unless(_wide(case, 4).shape == gates.shape[1:], "bias")
+        gates = gates + _wide(case, 4)
+    i, j, f, o = np.split(gates, 4, 1)
+    next_c = c * _sigmoid(f + float(case.attr("forget_bias"))) + _sigmoid(i) * np.tanh(j)
+    # Small whole numbers: the gates are exact.
+    bound = (np.abs(c) + 2) * _UNIT * 32
+    return [Near(np.tanh(next_c) * _sigmoid(o), bound), Near(next_c, bound)]
+
+
+def _lstm_steps(values: Values) -> Any:
+    batch, units, steps = 20, 64, 4
+    x = values.of(batch, steps, 48)
+    weights, bias = tf.constant(_random(48 + units, 4 * units)), tf.constant(_random(4 * units))
+    h, c = values.of(batch, units), values.of(batch, units)
+    for t in range(steps):
+        i, j, f, o = tf.split(tf.matmul(tf.concat([x[:, t], h], 1), weights) + bias, 4, 1)
+        c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
+        h = tf.tanh(c) * tf.sigmoid(o)
+    return [h, c]
+
+
 # ---- _Attention ----
 
 
@@ -206,5 +251,6 @@ for _op, _make, _reference, _build in [
     ("_DenseLayer", _make_dense, _dense, _dense_layers),
     ("_Gelu", _make_gelu, _gelu, _gelus),
     ("_LayerNorm", _make_layer_norm, _layer_norm, _layer_norms),
+    ("_LstmStep", _make_lstm_step, _lstm_step, _lstm_steps),
 ]:
     define_tests(_op, cases=_make, reference=_reference, determinism=LargeCase(_build, FLOAT32))
