@@ -33,21 +33,21 @@ struct GateRow {
 // As the operations do one after the other.
 template <bool kHasBias>
 void ComputeGates(const GateRow& row, int64_t count) {
-  const int64_t units = row.units;
+  const GateRow r = row;  // what is stored is not in it
 #pragma GCC ivdep
   for (int64_t k = 0; k < count; ++k) {
     const auto gate = [&](int64_t number) {
-      const int64_t at = number * units + k;
-      const float sum = row.product[at] + row.x_gates[at];
-      return kHasBias ? sum + row.bias[at] : sum;
+      const int64_t at = number * r.units + k;
+      const float sum = r.product[at] + r.x_gates[at];
+      return kHasBias ? sum + r.bias[at] : sum;
     };
     const float input = Sigmoid(gate(0));
     const float added = Tanh(gate(1));
-    const float forget = Sigmoid(gate(2) + row.forget_bias);
+    const float forget = Sigmoid(gate(2) + r.forget_bias);
     const float output = Sigmoid(gate(3));
-    const float memory = row.c[k] * forget + input * added;
-    row.next_c[k] = memory;
-    row.next_h[k] = Tanh(memory) * output;
+    const float memory = r.c[k] * forget + input * added;
+    r.next_c[k] = memory;
+    r.next_h[k] = Tanh(memory) * output;
   }
 }
 
