@@ -8,7 +8,6 @@
 // Its kernel computes the gates of a unit directly after their products, so that threads share out
 // both. Gradients read the gates; steps that have some stay. Sums are rounded in another order than
 // the library's.
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -1,6 +1,5 @@
 // _WeightStrips and _StripMatMul: several products with a matrix that is arranged once for all of
 // them. The bits of a product do not depend on how it is cut (window_product.h).
-#include <algorithm>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"

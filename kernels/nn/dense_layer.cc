@@ -1,7 +1,6 @@
 // _DenseLayer: a product with weights that never change, and what is done to its elements next. A
 // plan keeps the weights in strips. The product is cut into blocks, and a block is finished while
 // it is in a cache. The bits do not depend on the cuts (window_product.h).
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
