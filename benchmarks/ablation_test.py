@@ -120,7 +120,18 @@ def test_what_checks_cost_is_a_table_of_its_own(capsys: pytest.CaptureFixture[st
     assert [line.split()[:2] for line in lines[1:]] == [["check_numerics", "mlp_b1"]]
 
 
-@pytest.mark.parametrize("name", ["mlp_b1", "adam_small", "add_chain", "tiny_step", "threads"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlp_b1",
+        "adam_small",
+        "add_chain",
+        "tiny_step",
+        "threads",
+        "mlp_inference_b1",
+        "lstm_inference_b1",
+    ],
+)
 def test_small_workloads_run_with_everything_off(name: str) -> None:
     with programs.WORKLOADS[name](RUN).begin(ablation.names()) as step:
         step()

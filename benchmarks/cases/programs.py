@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import encoders, graph_mode, networks, recurrent, recurrent_graph, timing
+from benchmarks.cases import (
+    encoders,
+    graph_mode,
+    inference,
+    networks,
+    recurrent,
+    recurrent_graph,
+    timing,
+)
 
 Step = Callable[[], Any]
 
@@ -206,6 +214,12 @@ WORKLOADS: dict[str, Build] = {
             _program, add_nodes=functools.partial(encoders.add_encoder, name=name)
         )
         for name in encoders.ENCODERS
+    },
+    **{
+        name: functools.partial(
+            _program, add_nodes=functools.partial(inference.add_network, name=name)
+        )
+        for name in inference.NETWORKS
     },
     "adam_small": functools.partial(_program, add_nodes=functools.partial(_adam, 64)),
     "adam": functools.partial(
