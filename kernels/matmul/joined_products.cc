@@ -188,7 +188,8 @@ class JoinedProducts {
     const float* const a = memory + places.joined;
     float* const c = memory + places.products;
     if (plan == nullptr) return RunGemm(frame, shape, a, RightOf(frame), c);
-    return plan->gemm->Run(frame, a, RightOf(frame), c, memory, LibraryThreadCount(frame));
+    void* const scratch = plan->gemm->scratch_bytes() > 0 ? memory : nullptr;
+    return plan->gemm->Run(frame, a, RightOf(frame), c, scratch, LibraryThreadCount(frame));
   }
 
   ms::Status MultiplyInStrips(ms::Frame& frame, const GemmShape& shape, const JoinedMemory& places,
