@@ -67,6 +67,9 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
         "move = m.assign_moving_average(v, 3.0, 0.75, zero_debias=False)\n"
         "with tf.Session() as s:\n"
         "    s.run(v.initializer); s.run(move); assert s.run(v) == 1.5",
+        "from tensorflow.contrib.layers.python.layers import initializers, layers\n"
+        "import tensorflow.contrib.layers as own\n"
+        "assert initializers.xavier_initializer is own.xavier_initializer",
         "from tensorflow.contrib.layers import xavier_initializer\n"
         "for u in (True, False):\n    assert xavier_initializer(u)([3, 2]).shape == [3, 2]",
         "w = tf.ones([3]); r = tf.contrib.layers\n"
@@ -87,6 +90,14 @@ def test_modules_that_are_not_public_are_looked_through(tmp_path: Path, line: st
         ("from tensorflow.contrib import slim; slim.dropout", "use tf.layers.dropout"),
         ("tf.contrib.losses.mean_squared_error", "takes predictions before labels"),
         ("tf.contrib.layers.fully_connectd", "tensorflow.contrib.layers.fully_connectd is not"),
+        ("tf.contrib.layers.fully_connected", "the nearest name is tf.layers.dense"),
+        ("from tensorflow.contrib.layers import conv2d", "use tf.layers.conv2d"),
+        ("from tensorflow.contrib.layers import batch_norm", "is tf.layers.batch_normalization"),
+        ("from tensorflow.contrib.layers.python.layers import conv2d", "use tf.layers.conv2d"),
+        ("from tensorflow.contrib.rnn import LayerNormLSTMCell", "contrib.rnn.LayerNormLSTMCell"),
+        ("import tensorflow.contrib.slim.nets", "tensorflow.contrib.slim.nets"),
+        ("tf.contrib.summary.scalar('x', 1.0)", "a writer of its own; use tf.summary.scalar"),
+        ("from tensorflow.contrib.crf import decode; decode()", "contrib.crf.decode is not there"),
     ],
 )
 def test_functions_of_other_arguments_are_refused(tmp_path: Path, line: str, words: str) -> None:
@@ -172,6 +183,41 @@ def test_missing_names_are_listed_with_their_lines() -> None:
     assert str(found[0]) == "p.py:2: tf.matmull is not there (the nearest name is tf.matmul)"
     (absent,) = check_names.missing_names("import tensorflow as tf\ntf.keras.Input(3)\n", "p.py")
     assert str(absent).startswith("p.py:2: tf.keras is not there: use tf.layers")
+
+
+def test_names_are_followed_through_modules_that_are_not_public() -> None:
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow.python.ops import array_ops, math_ops as m\n"
+        "from tensorflow.python.ops.array_ops import concatt, reshape\n"
+        "from tensorflow.python.framework.ops import Grap\n"
+        "import tensorflow.contrib.slim as slim\n"
+        "import tensorflow.contrib.layers.python.layers.utils\n"
+        "from tensorflow.contrib import rnn, seq2seq\n"
+        "from tensorflow.contrib.framework import arg_scope, nest\n"
+        "with arg_scope([slim.conv2d]):\n"
+        "    m.matmull(array_ops.concat([1], 0), reshape(1, 2))\n"
+        "rnn.BasicLSTMCel(3); rnn.BasicLSTMCell(3)\n"
+        "seq2seq.sequence_loss(1)\n"
+        "tensorflow.contrib.layers.python.layers.utils.flatten(1)\n"
+        "nest.flattn(nest.flatten([1]))\n"
+        "@slim.add_arg_scope\n"
+        "def block(): return tf.python.ops.nn_ops.relu\n"
+        "slim.fully_connected(1)\n"
+    )
+    found = check_names.missing_names(program, "p.py")
+    assert [(one.line, one.name, one.nearest) for one in found] == [
+        (3, "tf.python.ops.array_ops.concatt", "tf.concat"),
+        (4, "tf.python.framework.ops.Grap", "tf.Graph"),
+        (9, "tf.contrib.framework.arg_scope", "tf.name_scope"),
+        (9, "tf.contrib.slim.conv2d", ""),
+        (10, "tf.python.ops.math_ops.matmull", "tf.matmul"),
+        (11, "tf.contrib.rnn.BasicLSTMCel", "tf.nn.rnn_cell.BasicLSTMCell"),
+        (12, "tf.contrib.seq2seq.sequence_loss", "tf.sequence_mask"),
+        (14, "tf.contrib.framework.nest.flattn", "tf.nest.flatten"),
+        (15, "tf.contrib.slim.add_arg_scope", "tf.name_scope"),
+        (17, "tf.contrib.slim.fully_connected", "tf.layers.dense"),
+    ]
 
 
 def test_the_status_says_whether_names_are_missing(

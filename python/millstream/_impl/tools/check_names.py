@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from millstream._impl.base import absent_names
-from millstream._impl.tools import as_tensorflow, contrib_names
+from millstream._impl.tools import as_tensorflow, inner_names
 
 _ROOTS = ("tensorflow", "millstream")
 
@@ -29,10 +29,17 @@ class Missing(NamedTuple):
     reason: str = ""
 
     def __str__(self) -> str:
-        if self.reason:
-            return f"{self.file}:{self.line}: {self.name} is not there: {self.reason}"
+        why = f": {self.reason}" if self.reason else ""
         hint = f" (the nearest name is {self.nearest})" if self.nearest else ""
-        return f"{self.file}:{self.line}: {self.name} is not there{hint}"
+        return f"{self.file}:{self.line}: {self.name} is not there{why}{hint}"
+
+
+class _Use(NamedTuple):
+    """Where a program uses a path below ``tf``, and how."""
+
+    line: int
+    path: str
+    is_called: bool = False
 
 
 def missing_names(source: str, file: str) -> list[Missing]:
@@ -56,19 +63,18 @@ def missing_names(source: str, file: str) -> list[Missing]:
         names.learn_import(node)
     for node in ast.walk(tree):
         names.learn_assignment(node)
-    found = {
-        (node.lineno, path): None
-        for node, path in names.uses(tree)
-        if names.first_missing(path) is not None
-    }
-    result = []
-    for line, path in sorted(found):
-        missing = str(names.first_missing(path))
-        near = as_tensorflow.nearest(missing.rpartition(".")[2])
-        path = missing.removeprefix("tf.")
-        reason = as_tensorflow.why_refused(path) or absent_names.reason_of(path)
-        result.append(Missing(file, line, missing, near, reason))
-    return list(dict.fromkeys(result))
+    found = {(line, missing): None for line, missing in names.missing(tree)}
+    return [_described(file, line, missing) for line, missing in sorted(found)]
+
+
+def _described(file: str, line: int, path: str) -> Missing:
+    """A path that is not there, as it is printed."""
+    reason = inner_names.why_refused(path) or absent_names.reason_of(path)
+    if reason and not path.startswith("contrib."):
+        return Missing(file, line, f"tf.{path}", "", reason)
+    # The names of contrib have one reason for all, unless it is a function of other arguments.
+    near = "" if inner_names.why_refused(path) else inner_names.nearest(path)
+    return Missing(file, line, f"tf.{path}", near, "" if near else reason)
 
 
 class _Names:
@@ -76,7 +82,9 @@ class _Names:
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
-        self._imported: list[tuple[ast.stmt, str]] = []
+        # Imports of modules and of names from modules, each with its line.
+        self._modules: list[tuple[int, str]] = []
+        self._from_modules: list[tuple[int, str]] = []
 
     def learn_import(self, node: ast.AST) -> None:
         """Take in an import."""
@@ -84,14 +92,16 @@ class _Names:
             for alias in node.names:
                 root, _, rest = alias.name.partition(".")
                 if root in _ROOTS:
-                    self._imported.append((node, rest))
+                    self._modules.append((node.lineno, rest))
                     self._paths[alias.asname or root] = rest if alias.asname else ""
         elif isinstance(node, ast.ImportFrom) and not node.level:
             root, _, rest = (node.module or "").partition(".")
             for alias in node.names if root in _ROOTS else ():
                 path = f"{rest}.{alias.name}".lstrip(".")
-                if alias.name != "*":
-                    self._imported.append((node, path))
+                if alias.name == "*":
+                    self._modules.append((node.lineno, rest))
+                else:
+                    self._from_modules.append((node.lineno, path))
                     self._paths[alias.asname or alias.name] = path
 
     def learn_assignment(self, node: ast.AST) -> None:
@@ -109,11 +119,42 @@ class _Names:
             return None if outer is None else f"{outer}.{node.attr}".lstrip(".")
         return None
 
-    def uses(self, tree: ast.AST) -> Iterator[tuple[Any, str]]:
-        """The imports and the longest attributes, with their paths."""
-        yield from self._imported
+    def missing(self, tree: ast.AST) -> Iterator[tuple[int, str]]:
+        """The lines of a program with the paths that are not there."""
+        missing_imports = set()
+        for is_module, imports in ((True, self._modules), (False, self._from_modules)):
+            for line, path in imports:
+                found = _missing_import(path, is_module)
+                if found is not None:
+                    missing_imports.add(path)
+                    yield line, found
+        modules = {".".join(path.split(".")[:end]) for path, end in self._imported_parts()}
+        for use in self._uses(tree):
+            if use.path not in missing_imports:
+                found = _missing_attribute(use.path, modules - missing_imports, use.is_called)
+                if found is not None:
+                    yield use.line, found
+
+    def _imported_parts(self) -> Iterator[tuple[str, int]]:
+        """The imported modules, each with the numbers of parts of it and those around it."""
+        for _, path in self._modules:
+            yield from ((path, end) for end in range(1, path.count(".") + 2))
+        for _, path in self._from_modules:
+            yield from ((path, end) for end in range(1, path.count(".") + 1))
+            if inner_names.is_imported_module(path):
+                yield path, path.count(".") + 1
+
+    def _uses(self, tree: ast.AST) -> Iterator[_Use]:
+        """The longest attributes, and the calls of imported names."""
         inner: set[int] = set()
+        called: set[int] = set()
         for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                called.add(id(node.func))
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                called.update(id(one) for one in node.decorator_list)
+        for node in ast.walk(tree):
+            is_called = id(node) in called
             if isinstance(node, ast.Attribute) and id(node) not in inner:
                 path = self._path_of(node)
                 below = node.value
@@ -121,37 +162,49 @@ class _Names:
                     inner.add(id(below))
                     below = below.value
                 if path is not None and isinstance(node.ctx, ast.Load):
-                    yield node, path
+                    yield _Use(node.lineno, path, is_called)
+            elif isinstance(node, ast.Name) and is_called and self._paths.get(node.id):
+                yield _Use(node.lineno, self._paths[node.id], is_called)
 
-    def first_missing(self, path: str) -> str | None:
-        """The beginning of a path that is not there, as ``"tf.nn.nope"``; None when all is."""
-        value: Any = as_tensorflow.public_module("")
-        parts = path.split(".") if path else []
-        if parts and parts[0] in as_tensorflow.INNER:
-            found = as_tensorflow.has_inner(path)
-            return None if found else f"tf.{path}"
-        if parts and parts[0] == "examples":
-            return None if as_tensorflow.is_example(path) else f"tf.{path}"
-        for position, part in enumerate(parts, 1):
-            if not isinstance(value, types.ModuleType):
-                return None  # an attribute of a class or function, as __name__
-            try:
-                value = getattr(value, part)
-            except AttributeError:
-                return "tf." + ".".join(parts[:position])
-        return None
+
+def _missing_import(path: str, is_module: bool) -> str | None:
+    """The beginning of an imported path that is not there; None when all is."""
+    if inner_names.is_inner(path):
+        return inner_names.missing_import(path, is_module)
+    return _missing_public(path)
+
+
+def _missing_attribute(path: str, imported: Collection[str], is_called: bool) -> str | None:
+    """The beginning of a path of attributes that is not there; None when all is."""
+    if inner_names.is_inner(path):
+        return inner_names.missing_attribute(path, imported, is_called)
+    return _missing_public(path)
+
+
+def _missing_public(path: str) -> str | None:
+    """The beginning of a path, as ``"nn.nope"``, through public modules that is not there."""
+    value: Any = inner_names.public_module("")
+    parts = path.split(".") if path else []
+    if parts and parts[0] == "examples":
+        return None if as_tensorflow.is_example(path) else path
+    for position, part in enumerate(parts, 1):
+        if not isinstance(value, types.ModuleType):
+            return None  # an attribute of a class or function, as __name__
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            return ".".join(parts[:position])
+    return None
 
 
 def _is_module(path: str) -> bool:
-    """Whether a path is that of a public module, or of one with functions of its own."""
-    return isinstance(_value(path), types.ModuleType) or contrib_names.has_other_functions(path)
-
-
-def _value(path: str) -> Any:
-    value: Any = as_tensorflow.public_module("")
+    """Whether a path is that of a module, public or not."""
+    if inner_names.is_inner(path):
+        return inner_names.is_module(path)
+    value: Any = inner_names.public_module("")
     for part in path.split(".") if path else ():
         value = getattr(value, part, None)
-    return value
+    return isinstance(value, types.ModuleType)
 
 
 def run(files: Sequence[str]) -> int:

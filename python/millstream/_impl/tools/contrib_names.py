@@ -20,12 +20,33 @@ from millstream._impl.train import moving_averages
 from millstream._impl.values import dtypes
 from millstream._impl.variables import initializers, variable_ops
 
-# The modules, and what differs.
+# The modules, and what differs. It differs in the modules inside of them as well.
 _OTHER_FUNCTIONS = {
     "contrib.layers": "it has other arguments and defaults, among them an activation",
     "contrib.losses": "it takes predictions before labels",
     "contrib.metrics": "it takes predictions before labels",
     "contrib.slim": "it has other arguments and defaults, among them an activation",
+    "contrib.summary": "it writes to a writer of its own",
+}
+# The public names nearest to names of these modules that are called otherwise.
+_INSTEAD = {
+    "avg_pool2d": "tf.layers.average_pooling2d",
+    "avg_pool3d": "tf.layers.average_pooling3d",
+    "batch_norm": "tf.layers.batch_normalization",
+    "bias_add": "tf.nn.bias_add",
+    "convolution": "tf.nn.convolution",
+    "convolution2d": "tf.layers.conv2d",
+    "convolution2d_transpose": "tf.layers.conv2d_transpose",
+    "embed_sequence": "tf.nn.embedding_lookup",
+    "fully_connected": "tf.layers.dense",
+    "linear": "tf.layers.dense",
+    "max_pool2d": "tf.layers.max_pooling2d",
+    "max_pool3d": "tf.layers.max_pooling3d",
+    "model_variable": "tf.get_variable",
+    "one_hot_encoding": "tf.one_hot",
+    "separable_convolution2d": "tf.layers.separable_conv2d",
+    "unit_norm": "tf.nn.l2_normalize",
+    "variable": "tf.get_variable",
 }
 # Their functions that mean the same as the public ones.
 _EQUAL = frozenset({"flatten", "softmax", "sum_regularizer"})
@@ -93,9 +114,21 @@ _OWN["python.client.device_lib"] = {"list_local_devices": list_local_devices}
 _OWN["python.training.moving_averages"] = {"assign_moving_average": assign_moving_average}
 
 
+def _outer(module: str) -> str:
+    """The module of other functions that a module is, or is inside of; "" if there is none."""
+    found = ".".join(module.split(".")[:2])
+    return found if found in _OTHER_FUNCTIONS else ""
+
+
 def own_name(module: str, name: str) -> Any:
     """What a name of a module, as ``"contrib.layers"``, stands for; None if it is not ours."""
-    return _OWN.get(module, {}).get(name)
+    own = _OWN.get(module) or _OWN.get(_outer(module), {})
+    return own.get(name)
+
+
+def instead_of(module: str, name: str) -> str:
+    """The public name nearest to a name of a module of other functions; "" if none is known."""
+    return _INSTEAD.get(name, "") if _outer(module) else ""
 
 
 def op_function(module: str, name: str) -> Any:
@@ -111,12 +144,17 @@ def is_own(module: str) -> bool:
 
 def why_refused(module: str, name: str) -> str:
     """Why a public function does not stand for the name of a module; "" where it may."""
-    return "" if name in _EQUAL else _OTHER_FUNCTIONS.get(module, "")
+    return "" if name in _EQUAL else _OTHER_FUNCTIONS.get(_outer(module), "")
 
 
 def has_other_functions(module: str) -> bool:
     """Whether functions of a module, as ``"contrib.slim"``, differ from those of public names."""
     return module in _OTHER_FUNCTIONS
+
+
+def is_inside_of_others(module: str) -> bool:
+    """Whether a module is inside of one of other functions, as ``"contrib.layers.python"``."""
+    return _outer(module) not in ("", module)
 
 
 def holds_modules(module: str) -> bool:
