@@ -192,17 +192,20 @@ def test_a_layer_remembers_its_calls() -> None:
     y = layer(x)
     assert layer.input is x
     assert layer.output is y
+    layer(x + 1.0)
     assert (layer.input_shape, layer.output_shape) == ((2, 3), (2, 4))
     other = tf.placeholder(tf.float32, [None, 3])
     z = layer(other)
-    with pytest.raises(AttributeError, match="was called 2 times"):
+    with pytest.raises(AttributeError, match="was called 3 times"):
         _ = layer.input
-    assert layer.get_input_at(1) is other
-    assert layer.get_output_at(1) is z
-    assert layer.get_input_shape_at(1) == (None, 3)
-    assert layer.get_output_shape_at(1) == (None, 4)
-    with pytest.raises(ValueError, match=r"node_index: expected one in \[0, 2\)"):
-        layer.get_output_at(2)
+    with pytest.raises(AttributeError, match="input_shape: the layer 'd' was called 3 times"):
+        _ = layer.input_shape
+    assert layer.get_input_at(2) is other
+    assert layer.get_output_at(2) is z
+    assert layer.get_input_shape_at(2) == (None, 3)
+    assert layer.get_output_shape_at(2) == (None, 4)
+    with pytest.raises(ValueError, match=r"node_index: expected one in \[0, 3\)"):
+        layer.get_output_at(3)
 
 
 def test_losses_and_updates_are_found_by_what_they_depend_on() -> None:

@@ -84,13 +84,13 @@ class LayerRecord:
 
     @property
     def input_shape(self) -> Any:
-        """The shape of what it was called with: a tuple, or one for each tensor."""
-        return _shapes(self._only_call("input_shape")[0])
+        """The shape of what it was called with, in all calls: a tuple, or one for each tensor."""
+        return self._only_shape("input_shape", 0)
 
     @property
     def output_shape(self) -> Any:
-        """The shape of what it gave: a tuple, or one for each tensor."""
-        return _shapes(self._only_call("output_shape")[1])
+        """The shape of what it gave, in all calls: a tuple, or one for each tensor."""
+        return self._only_shape("output_shape", 1)
 
     def get_input_at(self, node_index: int) -> Any:
         """What call number `node_index` was given, from 0."""
@@ -117,6 +117,13 @@ class LayerRecord:
             f"{what}: the layer {self._name!r} was called {len(self._calls)} times; use "
             "get_input_at, get_output_at and their kin"
         )
+
+    def _only_shape(self, what: str, side: int) -> Any:
+        """The shape of the inputs (`side` 0) or outputs (1), if that of all calls is the same."""
+        shapes = [_shapes(call[side]) for call in self._calls]
+        if shapes and all(shape == shapes[0] for shape in shapes):
+            return shapes[0]
+        return _shapes(self._only_call(what)[side])
 
     def _call(self, method: str, index: int) -> tuple[Any, Any]:
         if not self._calls:
