@@ -10,6 +10,7 @@ from millstream._impl.graph.arguments import FUNCTION, TEXT, takes
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.variables.variable_scope import VariableScope, variable_scope
+from millstream._impl.variables.variable_store import AUTO_REUSE
 
 
 class Template:
@@ -62,12 +63,9 @@ class Template:
         return [] if self._scope is None else self._scope.trainable_variables()
 
     def open_scope(self) -> None:
-        """Make the scope now, not in the first call."""
-        self._graph = get_default_graph()
-        with variable_scope(
-            self._unique_name, self._label, custom_getter=self._custom_getter
-        ) as scope:
-            self._scope = scope
+        """Make the scope of variables now, not in the first call."""
+        with self._new_scope(auxiliary_name_scope=False) as scope:
+            self._keep(scope)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function in the scope.
@@ -77,14 +75,28 @@ class Template:
         ValueError
             A variable is new in a call that is not the first, or the call is in another graph.
         """
-        if self._scope is None:
-            self.open_scope()
-        if self._graph is not get_default_graph():
+        if self._scope is not None and self._graph is not get_default_graph():
             raise ValueError(f"The template {self.name!r} has its variables in another graph")
-        with variable_scope(self._scope, reuse=self._was_called or None):
+        # Variables that a first call made before it failed are there for the next one.
+        reuse = True if self._was_called else AUTO_REUSE
+        scope = variable_scope(self._scope, reuse=reuse) if self._scope else self._new_scope()
+        with scope as inner:
+            if self._scope is None:
+                self._keep(inner)
             result = self._function(*args, **kwargs)
         self._was_called = True
         return result
+
+    def _new_scope(self, auxiliary_name_scope: bool = True) -> Any:
+        return variable_scope(
+            self._unique_name,
+            self._label,
+            custom_getter=self._custom_getter,
+            auxiliary_name_scope=auxiliary_name_scope,
+        )
+
+    def _keep(self, scope: VariableScope) -> None:
+        self._scope, self._graph = scope, get_default_graph()
 
     def __repr__(self) -> str:
         return f"<template {self.name!r} of {self._function!r}>"

@@ -28,7 +28,7 @@ def test_calls_share_variables_and_templates_do_not() -> None:
     assert [v.op.name for v in tf.trainable_variables()] == ["t/k", "t_1/k"]
     assert (one.name, two.name) == ("t", "t_1")
     assert [v.op.name for v in two.trainable_variables] == ["t_1/k"]
-    assert results[1].op.name.startswith("t_")
+    assert [one.op.name for one in results] == ["t/mul_1", "t_1/mul_1", "t_2/mul_1"]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(results) == [3.0, 6.0, 6.0]
@@ -38,7 +38,7 @@ def test_a_scope_may_be_made_at_once_or_have_its_name_as_it_is() -> None:
     first = tf.make_template("t", scaled, create_scope_now_=True)
     second = tf.make_template("t", scaled)
     second(tf.constant(1.0))
-    first(tf.constant(1.0))
+    assert first(tf.constant(1.0)).op.name == "t_1/mul_1"
     assert [v.op.name for v in tf.trainable_variables()] == ["t_1/k", "t/k"]
     third = tf.make_template("t", scaled, unique_name_="mine")
     third(tf.constant(1.0))
@@ -69,3 +69,12 @@ def test_a_getter_sees_the_variables() -> None:
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(result) == 30.0
+
+
+def test_a_first_call_that_fails_may_be_made_again() -> None:
+    factors = iter([None, 2.0])
+    template = tf.make_template("t", lambda: tf.get_variable("k", [2]) * next(factors))
+    with pytest.raises((TypeError, ValueError)):
+        template()
+    assert template().shape == [2]
+    assert [v.op.name for v in template.variables] == ["t/k"]
