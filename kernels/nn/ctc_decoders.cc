@@ -20,7 +20,7 @@ class CtcGreedyDecoder {
 
   ms::Status Compute(ms::Frame& frame) const {
     CtcInputs ctc;
-    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(1), &ctc));
+    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(1), MS_FAILED_PRECONDITION, &ctc));
     ms::View log_probability;
     MS_TRY(frame.Output(3, {ctc.batch, 1}, &log_probability));
     LabelSequences labels(ctc.batch);
@@ -68,7 +68,7 @@ class CtcBeamSearchDecoder {
 
   ms::Status Compute(ms::Frame& frame) const {
     CtcInputs ctc;
-    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(1), &ctc));
+    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(1), MS_FAILED_PRECONDITION, &ctc));
     std::vector<std::vector<CtcBeams::Path>> found(ctc.batch);
     const uint64_t cost =
         static_cast<uint64_t>(ctc.time) * static_cast<uint64_t>(ctc.classes) * 1000;

@@ -152,7 +152,7 @@ class CtcLoss {
 
   ms::Status Compute(ms::Frame& frame) const {
     CtcInputs ctc;
-    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(3), &ctc));
+    MS_TRY(ReadCtcInputs(frame.input(0), frame.input(3), MS_INVALID_ARGUMENT, &ctc));
     LabelSequences labels;
     MS_TRY(ReadLabels(frame.input(1), frame.input(2), ctc.batch, &labels));
     int64_t longest = 0;

@@ -13,7 +13,8 @@ double LogSumExp(double a, double b) {
   return larger + static_cast<double>(std::log1p(std::exp(distance)));
 }
 
-ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, CtcInputs* ctc) {
+ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code too_long,
+                         CtcInputs* ctc) {
   if (inputs.rank() != 3) {
     return ms::InvalidArgument("inputs must have the shape [time, batch, classes], but it is ",
                                inputs.shape().ToString());
@@ -31,7 +32,7 @@ ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length
   for (int64_t b = 0; b < ctc->batch; ++b) {
     const int64_t length = ctc->lengths[b];
     if (length > ctc->time) {
-      return ms::Status(MS_FAILED_PRECONDITION,
+      return ms::Status(too_long,
                         ms::StrCat("sequence_length(", b, ") <= ", ctc->time,
                                    " must hold for the time steps of inputs, but it is ", length));
     }

@@ -31,8 +31,10 @@ struct CtcInputs {
   int64_t Offset(int64_t t, int64_t b) const { return (t * batch + b) * classes; }
 };
 
-// Checks `inputs` and `sequence_length`.
-ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, CtcInputs* ctc);
+// Checks `inputs` and `sequence_length`. A sequence that is longer than the inputs is an error of
+// the code `too_long`, in which the loss and the decoders differ.
+ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code too_long,
+                         CtcInputs* ctc);
 
 // Element i of a tensor of float or double, and its change.
 inline double NumberAt(const ms::View& tensor, int64_t i) {

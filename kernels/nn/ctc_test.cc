@@ -143,6 +143,22 @@ TEST(CtcLossTest, RefusesLabelsOutOfOrder) {
   EXPECT_EQ(t.Run().message(), "labels_indices is out of order or repeated at 1: [0, 0]");
 }
 
+TEST(CtcSequencesTest, LongerSequencesThanInputsAreRefusedWithTheCodeOfTheOp) {
+  KernelTester loss("CTCLoss"), decoder("CTCGreedyDecoder");
+  SetLoss(&loss);
+  loss.Input<double>({4, 1, kClasses}, kLogits).Input<int64_t>({1, 2}, {0, 0});
+  loss.Input<int32_t>({1}, {0}).Input<int32_t>({1}, {5});
+  decoder.Attr("T", MS_FLOAT64).Attr("merge_repeated", true).DynamicOnly();
+  decoder.Outputs({MS_INT64, MS_INT64, MS_INT64, MS_FLOAT64});
+  decoder.Input<double>({4, 1, kClasses}, kLogits).Input<int32_t>({1}, {5});
+  const ms::Status of_loss = loss.Run();
+  const ms::Status of_decoder = decoder.Run();
+  EXPECT_EQ(of_loss.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(of_decoder.code(), MS_FAILED_PRECONDITION);
+  EXPECT_NE(of_loss.message().find("sequence_length(0) <= 4"), std::string::npos);
+  EXPECT_EQ(of_decoder.message(), of_loss.message());
+}
+
 TEST(CtcGreedyDecoderTest, LeavesBlanksOutAndMergesRepeatedClasses) {
   // The best classes are 0, 0, blank, 0.
   const std::vector<float> logits = {2, 0, 1, 3, 1, 0, 0, 0, 1, 5, 0, 0};
