@@ -13,6 +13,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
+import logging
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ from millstream._impl.tools import inner_names
 
 _ALIAS = "tensorflow"
 _PACKAGE = "millstream"
+# What programs compare to find out which names there are.
+_VERSION = "1.15.0"
 # Modules of the examples: empty ones, and what stands for those that programs use.
 _EXAMPLES = {
     "examples": "",
@@ -142,6 +145,13 @@ def install() -> None:
         sys.modules[f"{_ALIAS}.{module}"] = importlib.import_module(f"{_PACKAGE}.{module}")
     for name in inner:
         setattr(package, name, importlib.import_module(f"{_ALIAS}.{name}"))
+    for module in (package, package.version):
+        module.VERSION = _VERSION
+    package.__version__ = _VERSION
+    # Programs set the level and the handlers of this logger.
+    logger = package.get_logger()
+    logger.name = _ALIAS
+    logging.root.manager.loggerDict[_ALIAS] = logger
     _install_protobuf()
 
 

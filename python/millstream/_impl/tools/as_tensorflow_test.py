@@ -70,6 +70,16 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
         "from tensorflow.contrib.layers.python.layers import initializers, layers\n"
         "import tensorflow.contrib.layers as own\n"
         "assert initializers.xavier_initializer is own.xavier_initializer",
+        "from tensorflow.python.framework import sparse_tensor, tensor_util, versions\n"
+        "from tensorflow.core.framework import types_pb2\n"
+        "proto = tf.make_tensor_proto([1, 2]); assert proto.dtype == types_pb2.DT_INT32\n"
+        "assert tensor_util.MakeNdarray(proto).tolist() == [1, 2]\n"
+        "assert tensor_util.constant_value(tf.constant(3)) == 3\n"
+        "assert sparse_tensor.SparseTensor is tf.SparseTensor",
+        "from tensorflow.python.ops import control_flow_ops as c, resource_variable_ops as r\n"
+        "v = tf.get_variable('v', [])\n"
+        "assert r.is_resource_variable(v) and not r.is_resource_variable(v + 1)\n"
+        "assert c.with_dependencies([v.initializer], v + 1).op.control_inputs",
         "from tensorflow.contrib.layers import xavier_initializer\n"
         "for u in (True, False):\n    assert xavier_initializer(u)([3, 2]).shape == [3, 2]",
         "w = tf.ones([3]); r = tf.contrib.layers\n"
@@ -104,6 +114,41 @@ def test_functions_of_other_arguments_are_refused(tmp_path: Path, line: str, wor
     done = _run(tmp_path, f"import tensorflow as tf\n{line}\n")
     assert done.returncode == 1
     assert words in done.stderr
+
+
+def test_programs_find_a_version_and_a_logger_that_they_know(tmp_path: Path) -> None:
+    program = (
+        "import logging, tensorflow as tf\n"
+        "from tensorflow.python.framework import versions\n"
+        "assert tf.__version__ == tf.VERSION == tf.version.VERSION == versions.VERSION\n"
+        "assert int(tf.__version__.split('.')[0]) == 1\n"
+        "tf.logging.warn('before'); logging.getLogger('tensorflow').setLevel(logging.ERROR)\n"
+        "tf.logging.warn('after'); print(tf.logging.get_verbosity() == tf.logging.ERROR)\n"
+    )
+    done = _run(tmp_path, program)
+    assert (done.stdout, done.stderr) == ("True\n", "WARNING:tensorflow:before\n")
+
+
+def test_suites_are_decorated_as_for_two_modes(tmp_path: Path) -> None:
+    program = (
+        "import tensorflow as tf\n"
+        "from tensorflow.python.framework import test_util\n"
+        "@test_util.run_all_in_graph_and_eager_modes\n"
+        "class Suite(test_util.TensorFlowTestCase):\n"
+        "    def test_all(self): self.assertEqual(tf.constant(2).eval(), 2)\n"
+        "class Single(tf.test.TestCase):\n"
+        "    @test_util.run_in_graph_and_eager_modes()\n"
+        "    def test_called(self): self.assertEqual(tf.constant(2).eval(), 2)\n"
+        "    @test_util.run_deprecated_v1\n"
+        "    def test_as_it_is(self): self.assertIsNone(tf.get_default_session())\n"
+        "    @test_util.run_v1_only('a reason')\n"
+        "    def test_wrong(self): self.fail('on purpose')\n"
+        "tf.test.main()\n"
+    )
+    done = _run(tmp_path, program)
+    assert done.returncode == 1
+    assert "FAILED (failures=1" in done.stderr
+    assert "on purpose" in done.stderr
 
 
 def test_arguments_main_and_exit_code_are_those_of_the_program(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.graph import Graph
 from millstream._impl.ops import reductions
 from millstream._impl.session.session import Session
-from millstream._impl.tools import contrib_lookup
+from millstream._impl.tools import contrib_lookup, inner_functions
 from millstream._impl.train import moving_averages
 from millstream._impl.values import dtypes
 from millstream._impl.variables import initializers, variable_ops
@@ -108,8 +108,8 @@ _OWN: dict[str, dict[str, Any]] = {
     },
 }
 _OWN["contrib.slim"] = _OWN["contrib.layers"]
+_OWN.update(inner_functions.NAMES)
 _OWN["contrib.lookup"] = _OWN["python.ops.lookup_ops"] = contrib_lookup.NAMES
-_OWN["python.ops.control_flow_ops"] = {"merge": gen_ops.merge, "switch": gen_ops.switch}
 _OWN["python.client.device_lib"] = {"list_local_devices": list_local_devices}
 _OWN["python.training.moving_averages"] = {"assign_moving_average": assign_moving_average}
 

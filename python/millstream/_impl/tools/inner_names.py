@@ -19,6 +19,11 @@ _PACKAGE = "millstream"
 INNER = ("python", "core", "contrib")
 # What a name stands for that is a module that is not public.
 INNER_MODULE = object()
+# Modules whose names are nearly those of public functions and classes.
+_NEARLY_PUBLIC = frozenset(
+    "checkpoint convolutional coordinator feature_column_v2 resources sparse_tensor supervisor "
+    "types versions".split()
+)
 
 
 def public_module(path: str) -> types.ModuleType | None:
@@ -168,7 +173,7 @@ def _is_misspelt(path: str) -> bool:
     outer, _, last = path.rpartition(".")
     if not outer or last.endswith(("_ops", "_pb2", "_util", "_lib")):
         return False
-    names = {name for module in _public_modules() for name in module.__all__}
+    names = _NEARLY_PUBLIC.union(*(module.__all__ for module in _public_modules()))
     return last not in names and bool(difflib.get_close_matches(last, names, 1, 0.9))
 
 
