@@ -26,7 +26,7 @@ def _saved(folder: Path) -> str:
         v = tf.get_variable("v", initializer=[1.0, 2.0])
         tf.negative(v, name="y")
         kept = tf.Variable(0.0, name="kept", trainable=False)
-        tf.assign(kept, 5.0, name="set")
+        tf.group(tf.assign(kept, 5.0), name="set")
         saver = tf.train.Saver()
         session.run(tf.global_variables_initializer())
         path: str = saver.save(session, str(folder / "model"))
