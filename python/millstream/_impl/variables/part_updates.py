@@ -27,7 +27,7 @@ class PartUpdates:
         _graph: Graph
         _dtype: DType
 
-        def _after(self, written: Operation) -> Tensor: ...
+        def _after(self, written: Operation, name: str) -> Tensor: ...
 
     def _written(
         self, op: Callable[..., Operation], indices: Any, updates: Any, name: str, **attrs: Any
@@ -38,8 +38,10 @@ class PartUpdates:
             scope = graph.op_name(name) + "/"
             with graph.enter_scope(scope):
                 tensor = convert_to_tensor(updates, self._dtype, "updates")
-            with graph.colocate_with(self.handle), graph.enter_scope(scope):
-                return self._after(op(self.handle, indices, tensor, **attrs))
+            with graph.colocate_with(self.handle):
+                with graph.enter_scope(scope):
+                    written = op(self.handle, indices, tensor, **attrs)
+                return self._after(written, scope)
 
     # ---- Rows ----
 
@@ -226,10 +228,11 @@ class PartUpdates:
             scope = graph.op_name(name or "strided_slice/_assign") + "/"
             with graph.enter_scope(scope):
                 tensor = convert_to_tensor(value, self._dtype, "value")
-            with graph.colocate_with(self.handle), graph.enter_scope(scope):
-                return self._after(
-                    gen_ops.resource_strided_slice_assign(self.handle, *bounds, tensor, **masks)
-                )
+            with graph.colocate_with(self.handle):
+                with graph.enter_scope(scope):
+                    assign = gen_ops.resource_strided_slice_assign
+                    written = assign(self.handle, *bounds, tensor, **masks)
+                return self._after(written, scope)
 
 
 def _vectors_of(indices: Tensor) -> Tensor:

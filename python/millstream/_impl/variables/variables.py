@@ -342,12 +342,13 @@ class Variable(PartUpdates, Operators, TensorLike, metaclass=MadeByCreators):
                 if not read_value:
                     return function(self.handle, tensor, name=scope)
                 with graph.enter_scope(scope):
-                    return self._after(function(self.handle, tensor))
+                    written = function(self.handle, tensor)
+                return self._after(written, scope)
 
-    def _after(self, written: Operation) -> Tensor:
-        """The value after a write, which may be assigned to like the variable."""
+    def _after(self, written: Operation, name: str) -> Tensor:
+        """The value after a write, by a name; it may be assigned to like the variable."""
         with self._graph.control_dependencies([written]):
-            value = self._read()
+            value = self._read(name)
         self._graph.note_written(value, self)
         return value
 

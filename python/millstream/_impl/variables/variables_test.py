@@ -26,6 +26,24 @@ def test_names_follow_the_variable() -> None:
     assert tf.Variable(0, name="w").name == "w_1:0"
 
 
+def test_the_value_after_a_write_has_the_name_of_the_write(graph: tf.Graph) -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    written = [
+        tf.assign(v, [3.0, 4.0], name="set"),
+        tf.assign_add(v, [1.0, 1.0]),
+        tf.scatter_update(v, [0], [7.0], name="rows"),
+        v[1:].assign([9.0], name="slice"),
+    ]
+    assert [value.name for value in written] == ["set:0", "AssignAdd:0", "rows:0", "slice:0"]
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run("set")
+        assert session.run(v).tolist() == [3.0, 4.0]
+        assert session.run("AssignAdd:0").tolist() == [4.0, 5.0]
+        assert session.run("rows:0").tolist() == [7.0, 5.0]
+        assert session.run("slice:0").tolist() == [7.0, 9.0]
+
+
 def test_a_variable_is_made_with_all_its_operations(graph: tf.Graph) -> None:
     w = tf.Variable([1.0, 2.0], name="w")
     names = [operation.name for operation in graph.get_operations()]
