@@ -275,7 +275,27 @@ class Assertions(unittest.TestCase):
         if not minv <= value <= maxv:
             self.fail(msg or f"{value!r} is not between {minv!r} and {maxv!r}")
 
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:  # noqa: N802
+        """Fail unless the array of a tensor or value has a dtype."""
+        self.assertEqual(self._array(target).dtype, dtypes.as_dtype(expected_dtype).as_numpy_dtype)
+
     # ---- Containers and texts ----
+
+    def assertContainsSubset(  # noqa: N802
+        self, expected_subset: Any, actual_set: Any, msg: str | None = None
+    ) -> None:
+        """Fail unless a container has all items of another."""
+        missing = set(expected_subset) - set(actual_set)
+        if missing:
+            self.fail(f"{actual_set!r} lacks {missing!r}. {msg or ''}".rstrip())
+
+    def assertNoCommonElements(  # noqa: N802
+        self, expected_seq: Any, actual_seq: Any, msg: str | None = None
+    ) -> None:
+        """Fail if two containers share an item."""
+        common = set(expected_seq) & set(actual_seq)
+        if common:
+            self.fail(f"{common!r} are in both containers. {msg or ''}".rstrip())
 
     def assertStartsWith(  # noqa: N802
         self, actual: str, expected_start: str, msg: str | None = None
@@ -283,6 +303,13 @@ class Assertions(unittest.TestCase):
         """Fail unless a text starts with another."""
         if not actual.startswith(expected_start):
             self.fail(f"{actual!r} does not start with {expected_start!r}. {msg or ''}".rstrip())
+
+    def assertEndsWith(  # noqa: N802
+        self, actual: str, expected_end: str, msg: str | None = None
+    ) -> None:
+        """Fail unless a text ends with another."""
+        if not actual.endswith(expected_end):
+            self.fail(f"{actual!r} does not end with {expected_end!r}. {msg or ''}".rstrip())
 
     def assertEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
         """Fail unless a container has no item."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,26 @@ from millstream._impl.session.base_session import get_default_session
 from millstream._impl.session.session import Session
 
 _SEED = 87654321  # of the graph when no seed is set
+
+
+class CapturedWrites:
+    """What was written to a file of the process within a block.
+
+    Parameters
+    ----------
+    stream, path
+        The file, and that in its place.
+    """
+
+    def __init__(self, stream: Any, path: str) -> None:
+        self._stream = stream
+        self._path = path
+
+    def contents(self) -> str:
+        """All that was written so far."""
+        if not self._stream.closed:
+            self._stream.flush()
+        return Path(self._path).read_text(encoding="utf-8")
 
 
 class CheckedThread:
@@ -231,6 +253,32 @@ class TestCase(Assertions):
             return session.run(tensors)
         with self.test_session() as own:
             return own.run(tensors)
+
+    # ---- Streams ----
+
+    @contextmanager
+    def captureWritesToStream(self, stream: Any) -> Iterator[CapturedWrites]:  # noqa: N802
+        """A block in which a file of the process, as ``sys.stderr``, is written to another one.
+
+        What the runtime writes is captured as well as what Python writes.
+
+        Parameters
+        ----------
+        stream
+            The file, which has a descriptor.
+        """
+        stream.flush()
+        descriptor = stream.fileno()
+        kept = os.dup(descriptor)
+        captured, path = tempfile.mkstemp(dir=self.get_temp_dir())
+        os.dup2(captured, descriptor)
+        os.close(captured)
+        try:
+            yield CapturedWrites(stream, path)
+        finally:
+            stream.flush()
+            os.dup2(kept, descriptor)
+            os.close(kept)
 
     # ---- Threads ----
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import unittest
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,10 @@ NAN = float("nan")
         ("assertAllInSet", ([1, 1], {1, 2}), ([3], [1, 2]), r"in \[1, 2\]"),
         ("assertBetween", (1, 1, 2), (3, 1, 2), "3 is not between 1 and 2"),
         ("assertStartsWith", ("abc", "ab"), ("abc", "b"), "'abc' does not start with 'b'"),
+        ("assertEndsWith", ("abc", "bc"), ("abc", "b"), "'abc' does not end with 'b'"),
+        ("assertContainsSubset", ([1], [1, 2]), ([1, 3], [1, 2]), r"\[1, 2\] lacks \{3\}"),
+        ("assertNoCommonElements", ([1], [2]), ([1, 3], [3]), r"\{3\} are in both containers"),
+        ("assertDTypeEqual", (np.zeros(1), "float64"), (np.zeros(1), tf.float32), "float64"),
         ("assertLen", ([1], 1), ([1], 2), "has 1 items, expected 2"),
         ("assertEmpty", ([],), ([1],), "has 1 items, expected 0"),
         ("assertNotEmpty", ([1],), ([],), "is empty"),
@@ -146,6 +151,16 @@ def test_old_names_of_assertions_are_there(case: Any) -> None:
     case.assertRegexpMatches("abc", "b")
     with case.assertRaisesRegexp(ValueError, "b"):
         raise ValueError("abc")
+
+
+def test_writes_of_python_and_of_the_runtime_are_captured(case: Any, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as stream:
+        with case.captureWritesToStream(stream) as captured:
+            print("within", file=stream)
+            os.write(stream.fileno(), b"below\n")
+        print("after", file=stream)
+    assert sorted(captured.contents().split()) == ["below", "within"]
+    assert (tmp_path / "out").read_text() == "after\n"
 
 
 def test_tensors_are_evaluated(case: Any) -> None:
