@@ -75,7 +75,10 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
         "proto = tf.make_tensor_proto([1, 2]); assert proto.dtype == types_pb2.DT_INT32\n"
         "assert tensor_util.MakeNdarray(proto).tolist() == [1, 2]\n"
         "assert tensor_util.constant_value(tf.constant(3)) == 3\n"
-        "assert sparse_tensor.SparseTensor is tf.SparseTensor",
+        "assert sparse_tensor.SparseTensor is tf.SparseTensor\n"
+        "from tensorflow.python.framework import tensor_shape as ts\n"
+        "assert ts.unknown_shape(2).as_list() == [None, None] and ts.scalar() == []\n"
+        "assert ts.matrix(2, 3) == [2, 3] and ts.unknown_shape().ndims is None",
         "from tensorflow.python.ops import control_flow_ops as c, resource_variable_ops as r\n"
         "v = tf.get_variable('v', [])\n"
         "assert r.is_resource_variable(v) and not r.is_resource_variable(v + 1)\n"

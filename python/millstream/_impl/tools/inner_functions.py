@@ -13,6 +13,7 @@ from millstream._impl.ops.array_ops import get_static_value
 from millstream._impl.ops.control_ops import with_dependencies
 from millstream._impl.program.testing_case import TestCase
 from millstream._impl.tools import freeze_graph
+from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables.variables import Variable
 
 
@@ -52,6 +53,16 @@ def run_all_in_graph_and_eager_modes(cls: Any) -> Any:
     return cls
 
 
+def unknown_shape(rank: int | None = None, ndims: int | None = None) -> TensorShape:
+    """A shape of which the rank is known at most."""
+    count = ndims if rank is None else rank
+    return TensorShape(None if count is None else [None] * count)
+
+
+def _shape_of(*dims: Any) -> TensorShape:
+    return TensorShape(list(dims))
+
+
 def _is_resource_variable(var: Any) -> bool:
     """Whether something is a variable: all are resources."""
     return isinstance(var, Variable)
@@ -59,6 +70,13 @@ def _is_resource_variable(var: Any) -> bool:
 
 NAMES: dict[str, dict[str, Any]] = {
     "core.framework.types_pb2": protos.enum_values("DataType"),
+    "python.framework.tensor_shape": {
+        "as_shape": as_shape,
+        "matrix": _shape_of,
+        "scalar": _shape_of,
+        "unknown_shape": unknown_shape,
+        "vector": _shape_of,
+    },
     "python.framework.tensor_util": {
         "MakeNdarray": make_ndarray,
         "constant_value": get_static_value,
