@@ -17,6 +17,7 @@ from millstream._impl.graph.variable_tensor import on_device_of
 from millstream._impl.ops import array_creation, control_ops
 from millstream._impl.values import dtypes
 from millstream._impl.variables import initializers, variable_ops
+from millstream._impl.variables.save_slices import place_beside
 from millstream._impl.variables.variable_scope import get_variable, names_scope, variable_scope
 from millstream._impl.variables.variables import Variable
 
@@ -113,6 +114,7 @@ class ExponentialMovingAverage:
         with get_default_graph().enter_scope(names_scope()), on_device_of(near):
             shadow = Variable(make, trainable=False, name=f"{source.op.name}/{self._name}")
         if is_variable:
+            place_beside(shadow, source)
             get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, source)
         elif self._zero_debias:
             self._debiased.add(shadow)

@@ -19,6 +19,7 @@ from millstream._impl.ops import array_creation, array_ops, control_ops, gradien
 from millstream._impl.ops.gradient_paths import where_gradients_end
 from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.values import dtypes
+from millstream._impl.variables.save_slices import place_beside
 from millstream._impl.variables.variable_scope import names_scope
 from millstream._impl.variables.variables import Variable
 
@@ -308,6 +309,7 @@ class Optimizer:
                 slots[variable] = Variable(
                     make, trainable=False, name=f"{variable.op.name}/{op_name}"
                 )
+            place_beside(slots[variable], variable)
         return slots[variable]
 
     def _zeros_slot(self, variable: Variable, slot_name: str, op_name: str) -> Variable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,34 @@ def test_parts_are_variables_and_stand_for_the_whole(session: tf.Session) -> Non
     np.testing.assert_array_equal(session.run(whole.as_tensor()), TABLE)
     with pytest.raises(ValueError, match=r"value: expected the shape \(10, 2\) of table"):
         whole.assign(TABLE[:5])
+
+
+def test_slots_and_averages_of_parts_are_saved_beside_the_whole(
+    session: tf.Session, tmp_path: Path
+) -> None:
+    def model(count: int) -> tuple[Any, Any, Any]:
+        whole = tf.get_variable(
+            "table", initializer=TABLE, partitioner=tf.fixed_size_partitioner(count)
+        )
+        optimizer = tf.train.AdamOptimizer(0.1)
+        train = optimizer.minimize(tf.reduce_sum(tf.square(tf.convert_to_tensor(whole))))
+        average = tf.train.ExponentialMovingAverage(0.9)
+        return train, average.apply(list(whole)), [optimizer.get_slot(one, "m") for one in whole]
+
+    train, move, moments = model(4)
+    session.run(tf.global_variables_initializer())
+    session.run([train, move])
+    path = tf.train.Saver().save(session, str(tmp_path / "model"))
+    shapes = dict(tf.train.list_variables(path))
+    names = ["table", "table/Adam", "table/Adam_1", "table/ExponentialMovingAverage"]
+    assert sorted(shapes) == ["beta1_power", "beta2_power", *names]
+    assert all(shapes[name] == [10, 2] for name in names)
+    expected = np.concatenate(session.run(moments))
+    np.testing.assert_array_equal(tf.train.load_variable(path, "table/Adam"), expected)
+    with tf.Graph().as_default(), tf.Session() as other:
+        fewer = model(2)[2]
+        tf.train.Saver().restore(other, path)
+        np.testing.assert_array_equal(np.concatenate(other.run(fewer)), expected)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

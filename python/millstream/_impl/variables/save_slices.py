@@ -46,6 +46,19 @@ class SaveSliceInfo:
         sizes = " ".join(str(size) for size in self.full_shape)
         return f"{sizes} {':'.join(f'{offset},{size}' for offset, size in pairs)}"
 
+    def beside(self, label: str, rank: int) -> SaveSliceInfo:
+        """The place of what is kept beside a part, as an optimizer's slot: beside the whole.
+
+        Parameters
+        ----------
+        label
+            What follows the name of the part in its name.
+        rank
+            Its number of dimensions, which are the first ones of the part.
+        """
+        places = (self.full_shape[:rank], self.var_offset[:rank], self.var_shape[:rank])
+        return SaveSliceInfo(f"{self.full_name}/{label}", *places)
+
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The place as ``SaveSliceInfoDef``; None when the whole is not in the scope.
 
@@ -63,3 +76,20 @@ class SaveSliceInfo:
             var_offset=self.var_offset,
             var_shape=self.var_shape,
         )
+
+
+def place_beside(kept: Any, variable: Any) -> None:
+    """Save a variable that is kept beside a part of another one as a part beside the whole.
+
+    Parameters
+    ----------
+    kept
+        The variable, whose name begins with that of the other one; a scalar is saved by itself.
+    variable
+        The other one; nothing changes unless it is a part.
+    """
+    place = variable._get_save_slice_info()
+    rank = kept.shape.ndims
+    if place is not None and rank:
+        label = kept.op.name.partition(f"{variable.op.name}/")[2]
+        kept._set_save_slice_info(place.beside(label, rank))
