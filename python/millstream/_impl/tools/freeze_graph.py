@@ -7,12 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl import protos
 from millstream._impl.graph import graph_util, scopes
-from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.graph import Graph
-from millstream._impl.graph.operation import Operation
+from millstream._impl.graph.tensor_protos import make_tensor_proto
 from millstream._impl.protos import text_format
 from millstream._impl.saved_model import loader
 from millstream._impl.session.session import Session
@@ -20,7 +18,12 @@ from millstream._impl.train import meta_graph_imports
 from millstream._impl.train.checkpoint_reader import NewCheckpointReader
 from millstream._impl.train.checkpoint_state import checkpoint_exists
 
-_REFERENCES = ("Variable", "VariableV2")
+# The ops of variables, each with the op that assigns to them and its attribute for their dtype.
+_ASSIGNING = {
+    "VarHandleOp": ("AssignVariableOp", "dtype"),
+    "Variable": ("Assign", "T"),
+    "VariableV2": ("Assign", "T"),
+}
 
 
 def freeze_graph(
@@ -94,8 +97,13 @@ def freeze_graph(
             nodes = _message("GraphDef", input_graph, input_binary)
             for node in nodes.node if clear_devices else ():
                 node.device = ""
+            assigned = [] if input_saver else _add_assigned(nodes, str(input_checkpoint))
             scopes.import_graph_def(nodes, name="")
-            _restore(session, input_saver, input_binary, str(input_checkpoint))
+            session.run(assigned)
+            if input_saver:
+                saver = _message("SaverDef", input_saver, input_binary)
+                feeds = {saver.filename_tensor_name: input_checkpoint}
+                session.run(saver.restore_op_name, feeds)
         else:
             raise ValueError("input_graph: expected a file, as no meta graph and no model is named")
         if _listed(initializer_nodes):
@@ -126,27 +134,23 @@ def _message(kind: str, path: str, binary: bool) -> Any:
     return message
 
 
-def _restore(session: Session, input_saver: str | None, binary: bool, checkpoint: str) -> None:
-    """Give the variables of a graph, which has nodes alone, the values of a checkpoint."""
-    if input_saver:
-        saver = _message("SaverDef", input_saver, binary)
-        session.run(saver.restore_op_name, {saver.filename_tensor_name: checkpoint})
-        return
+def _add_assigned(graph_def: Any, checkpoint: str) -> list[str]:
+    """Add operations that give variables the values of a checkpoint; their names."""
     reader = NewCheckpointReader(checkpoint)
     saved = reader.get_variable_to_shape_map()
-    for node in session.graph.get_operations():
-        if node.name in saved and node.type in ("VarHandleOp", *_REFERENCES):
-            session.run(_assigned(node, reader.get_tensor(node.name)))
-
-
-def _assigned(variable: Operation, value: Any) -> Operation:
-    """An operation that assigns a value to a variable, of which there is the node alone."""
-    made = variable.outputs[0]
-    if variable.type == "VarHandleOp":
-        assigned: Operation = gen_ops.assign_variable_op(made, value)
-        return assigned
-    attrs = {"T": variable.node_def.attr["dtype"]}
-    return variable.graph.create_op("Assign", [made, convert_to_tensor(value)], attrs=attrs)
+    variables = [node for node in graph_def.node if node.op in _ASSIGNING and node.name in saved]
+    names = []
+    for variable in variables:
+        value = make_tensor_proto(reader.get_tensor(variable.name))
+        constant = graph_def.node.add(name=f"{variable.name}/of_checkpoint", op="Const")
+        constant.attr["dtype"].type = value.dtype
+        constant.attr["value"].tensor.CopyFrom(value)
+        op, dtype = _ASSIGNING[variable.op]
+        assign = graph_def.node.add(name=f"{variable.name}/from_checkpoint", op=op)
+        assign.input.extend([variable.name, constant.name])
+        assign.attr[dtype].type = value.dtype
+        names.append(str(assign.name))
+    return names
 
 
 def print_tensors_in_checkpoint_file(
@@ -172,7 +176,6 @@ def print_tensors_in_checkpoint_file(
     """
     reader = NewCheckpointReader(file_name)
     shapes = reader.get_variable_to_shape_map()
-    types = reader.get_variable_to_dtype_map()
     if all_tensors or all_tensor_names:
         for name in sorted(shapes):
             print("tensor_name: ", name)
@@ -182,10 +185,7 @@ def print_tensors_in_checkpoint_file(
         print("tensor_name: ", tensor_name)
         print(reader.get_tensor(tensor_name))
     else:
-        kinds = {number: kind for kind, number in protos.enum_values("DataType").items()}
-        for name, shape in sorted(shapes.items()):
-            kind = kinds[types[name].as_datatype_enum]
-            print(f"{name} ({kind}) [{','.join(map(str, shape))}]")
+        print(reader.debug_string().decode())
     excluded = re.compile(count_exclude_pattern) if count_exclude_pattern else None
     counted = [shape for name, shape in shapes.items() if not (excluded and excluded.search(name))]
     print(f"# Total number of params: {sum(math.prod(shape) for shape in counted)}")

@@ -108,7 +108,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         _frozen(tmp_path, "", initializer_nodes="")
     with pytest.raises(OSError, match="input_checkpoint: there is no checkpoint 'none'"):
         freeze_graph("g", None, True, "none", "y", None, None, None, True, None)
-    path = _saved(tmp_path)
+    path = str(tmp_path / "model")
     with pytest.raises(ValueError, match="input_graph: expected a file"):
         freeze_graph(None, None, True, path, "y", None, None, None, True, None)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream import _runtime
+from millstream._impl import protos
 from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import MAPPING, TEXT, takes
@@ -134,9 +135,10 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """A line for each tensor: name, type and shape."""
+        kinds = {number: kind for kind, number in protos.enum_values("DataType").items()}
         lines = [
-            f"{name} (DT_{self._dtypes[name].name.upper()}) {self._shapes[name]}"
-            for name in self._shapes
+            f"{name} ({kinds[self._dtypes[name].as_datatype_enum]}) [{','.join(map(str, shape))}]"
+            for name, shape in self._shapes.items()
         ]
         return "\n".join(lines).encode()
 
