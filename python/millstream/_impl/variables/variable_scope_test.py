@@ -110,7 +110,7 @@ def test_new_variables_need_a_name_and_a_shape() -> None:
         tf.get_variable("v")
     with pytest.raises(ValueError, match="name"):
         tf.get_variable("", [1])
-    with pytest.raises(ValueError, match="shape of its own"):
+    with pytest.raises(ValueError, match="If initializer is a constant, do not specify shape"):
         tf.get_variable("v", [1], initializer=1.0)
     with pytest.raises(ValueError, match=r"shape: .*-2"):
         tf.get_variable("v", [-2])

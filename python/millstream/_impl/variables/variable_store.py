@@ -179,13 +179,13 @@ class VariableStore:
         asked = as_shape(shape)
         if not asked.is_compatible_with(found.shape):
             raise ValueError(
-                f"Trying to share variable {name}, but the shape {asked} was asked for and it has "
+                f"Trying to share variable {name}, but specified shape {asked} and found shape "
                 f"{found.shape}"
             )
         if wanted != found.dtype.base_dtype:
             raise ValueError(
-                f"Trying to share variable {name}, but the dtype {wanted.name} was asked for and "
-                f"it has {found.dtype.name}"
+                f"Trying to share variable {name}, but specified dtype {wanted.name} and found "
+                f"dtype {found.dtype.name}"
             )
         return found
 
@@ -280,7 +280,8 @@ def _first_value(
     if not callable(initializer) or isinstance(initializer, TensorLike):
         if shape is not None:
             raise ValueError(
-                f"{name}: a constant initializer has a shape of its own; do not give one"
+                f"{name}: If initializer is a constant, do not specify shape: it has a shape of "
+                "its own"
             )
         return initializer, None
     static = as_shape(shape)
