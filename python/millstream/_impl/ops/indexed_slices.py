@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import SHAPE, TENSOR_ITSELF, takes
+from millstream._impl.graph.arguments import SHAPE, TENSOR, takes
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.values.dtypes import as_dtype
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.graph.operation import Operation, Tensor
     from millstream._impl.values.dtypes import DType
+
+
+def _tensor(value: Any, name: str) -> Tensor:
+    """A tensor as it is, or a constant of a value."""
+    made: Tensor = value if isinstance(value, TensorLike) else convert_to_tensor(value, name=name)
+    return made
 
 
 @public("IndexedSlicesValue")
@@ -48,7 +54,8 @@ class IndexedSlices(TensorLike):
     values
         The rows, shape [n, ...].
     indices
-        Which rows they are, shape [n]; a row that occurs twice counts as the sum of both.
+        Which rows they are, shape [n]; a row that occurs twice counts as the sum of both. Both may
+        be lists, which become constants.
     dense_shape
         Shape of the whole tensor: a tensor, or a list or tuple, which is kept as it is; or None.
 
@@ -59,10 +66,10 @@ class IndexedSlices(TensorLike):
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
-    @takes(values=TENSOR_ITSELF, indices=TENSOR_ITSELF, dense_shape=SHAPE)
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
-        self._values = values
-        self._indices = indices
+    @takes(values=TENSOR, indices=TENSOR, dense_shape=SHAPE)
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self._values = _tensor(values, "values")
+        self._indices = _tensor(indices, "indices")
         self._dense_shape = dense_shape
 
     @property

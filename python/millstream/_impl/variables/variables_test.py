@@ -298,9 +298,11 @@ def test_scatter_sub_subtracts_from_rows() -> None:
     v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
     rows = tf.IndexedSlices(tf.constant([[1.0, 1.0], [0.5, 0.5]]), tf.constant([1, 1]))
     changed = v.scatter_sub(rows)
+    of_lists = v.scatter_sub(tf.IndexedSlices([[1.0, 1.0]], [0]))
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run(changed).tolist() == [[1.0, 2.0], [1.5, 2.5]]
+        assert session.run(of_lists).tolist() == [[0.0, 1.0], [1.5, 2.5]]
     with pytest.raises(TypeError, match=r"expected tf\.IndexedSlices"):
         v.scatter_sub(tf.constant([1.0]))
 
