@@ -152,6 +152,7 @@ def install() -> None:
     logger = package.get_logger()
     logger.name = _ALIAS
     logging.root.manager.loggerDict[_ALIAS] = logger
+    package.logging.set_verbosity(logging.WARNING)
     _install_protobuf()
 
 
