@@ -145,8 +145,8 @@ def install() -> None:
         sys.modules[f"{_ALIAS}.{module}"] = importlib.import_module(f"{_PACKAGE}.{module}")
     for name in inner:
         setattr(package, name, importlib.import_module(f"{_ALIAS}.{name}"))
-    for module in (package, package.version):
-        module.VERSION = _VERSION
+    for holder in (package, package.version):
+        holder.VERSION = _VERSION
     package.__version__ = _VERSION
     # Programs set the level and the handlers of this logger.
     logger = package.get_logger()

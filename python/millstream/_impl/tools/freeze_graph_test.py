@@ -59,7 +59,7 @@ def test_variables_have_the_values_of_the_checkpoint(
     graph: str | None, more: dict[str, Any], tmp_path: Path
 ) -> None:
     files = {name: str(tmp_path / str(value)) for name, value in more.items() if value}
-    defaults = {"input_binary": True, "input_checkpoint": _saved(tmp_path)}
+    defaults: dict[str, Any] = {"input_binary": True, "input_checkpoint": _saved(tmp_path)}
     arguments = {**defaults, **more, **files}
     frozen = freeze_graph(
         input_graph=graph and str(tmp_path / graph),
