@@ -121,7 +121,7 @@ class _Names:
 
     def missing(self, tree: ast.AST) -> Iterator[tuple[int, str]]:
         """The lines of a program with the paths that are not there."""
-        missing_imports = set()
+        missing_imports: set[str] = set()
         for is_module, imports in ((True, self._modules), (False, self._from_modules)):
             for line, path in imports:
                 found = _missing_import(path, is_module)
