@@ -45,7 +45,8 @@ void millstream_server_status(millstream_server* server, millstream_bytes* out);
 /* Waits until the server is stopped, or until `patience_ms` have passed. Nonzero if it is stopped.
  */
 int32_t millstream_server_join(millstream_server* server, int64_t patience_ms);
-/* Refuses further requests and closes the sessions of this task's master. */
+/* Refuses further requests and closes the sessions of this task's master. Waits, for some seconds
+ * at the longest, until other tasks have what collective operations of this one owe them. */
 void millstream_server_stop(millstream_server* server);
 /* Stops the server and frees it. */
 void millstream_server_free(millstream_server* server);

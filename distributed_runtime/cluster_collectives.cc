@@ -1,5 +1,6 @@
 #include "distributed_runtime/cluster_collectives.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -18,6 +19,9 @@ constexpr size_t kLargestWithMember = 32 * 1024;
 // In heartbeats: how long a task that does not answer is not taken for lost.
 constexpr int kPatience = 4;
 
+// Meetings of a leader, and members of a task, that was started again have other numbers.
+uint64_t FirstNumber() { return static_cast<uint64_t>(absl::ToUnixNanos(absl::Now())); }
+
 std::string LeaderOf(const std::vector<ClusterTask>& tasks) {
   for (const char* job : {"/job:chief/", "/job:master/", "/job:worker/"}) {
     for (const ClusterTask& task : tasks) {
@@ -33,9 +37,10 @@ ClusterCollectives::ClusterCollectives(std::string task, std::shared_ptr<Peers> 
     : task_(std::move(task)),
       peers_(std::move(peers)),
       leader_(LeaderOf(peers_->tasks())),
-      exchanges_(std::make_shared<ExchangeTable>(task_, peers_)),
-      // Meetings of a leader that was started again have other numbers.
-      meetings_(static_cast<uint64_t>(absl::ToUnixNanos(absl::Now()))) {}
+      exchanges_(std::make_shared<ExchangeTable>(
+          task_, peers_, [this](uint64_t number) { return IsWaiting(number); })),
+      meetings_(FirstNumber()),
+      next_(FirstNumber()) {}
 
 // ---- Members of this task ----
 
@@ -56,9 +61,7 @@ void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember membe
       waiting_[number] = {spec, std::move(member), ""};
     }
   }
-  if (has_stopped) {
-    return done(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")), Tensor());
-  }
+  if (has_stopped) return done(Stopped(), Tensor());
   if (!Leads()) return JoinAtLeader(spec, number, device, gives, tensor);
   CollectiveArrival arrival;
   arrival.ticket = {task_, number};
@@ -69,8 +72,15 @@ void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember membe
   arrival.done = [self = Self(), number](const Status& status, const MeetingOutcome& outcome) {
     self->Conclude(number, status, outcome);
   };
+  Arrive(spec, std::move(arrival), loop);
+}
+
+void ClusterCollectives::Arrive(const CollectiveSpec& spec, CollectiveArrival arrival,
+                                ParallelLoop loop) {
   meetings_.Arrive(spec, std::move(arrival), loop);
   WatchKnown(spec);
+  // Stop may have come before the member.
+  if (HasStopped()) meetings_.EndAll(Stopped());
 }
 
 void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t number,
@@ -105,6 +115,9 @@ void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t numbe
 void ClusterCollectives::Conclude(uint64_t number, const Status& status,
                                   const MeetingOutcome& outcome) {
   const bool is_exchange = status.ok() && !outcome.result.has_value();
+  if (is_exchange) {
+    for (const std::string& member : outcome.members) NoteMet(TaskOfMember(member));
+  }
   Waiting waiting;
   bool is_waiting = false;
   {
@@ -175,6 +188,18 @@ void ClusterCollectives::Leave(uint64_t number) {
   request.set_ticket(number);
   StartRequest(channel->get(), "LeaveCollective", EncodeMessage(request), absl::InfiniteFuture(),
                [](const Status&, PayloadReader*) {});
+}
+
+void ClusterCollectives::NoteMet(absl::string_view task) {
+  const auto is_it = [task](const ClusterTask& one) { return one.name == task; };
+  absl::MutexLock lock(&mutex_);
+  if (task == task_ || met_.find(task) != met_.end()) return;
+  if (absl::c_any_of(peers_->tasks(), is_it)) met_.emplace(task);
+}
+
+bool ClusterCollectives::IsWaiting(uint64_t number) const {
+  absl::MutexLock lock(&mutex_);
+  return waiting_.count(number) > 0;
 }
 
 // ---- For whom members wait ----
@@ -285,29 +310,6 @@ void ClusterCollectives::TakeMissing(uint64_t number, const Status& status,
   if (found != waiting_.end()) found->second.missing = message.text();
 }
 
-// ---- The end ----
-
-void ClusterCollectives::Drop() {
-  meetings_.EndAll(errors::Cancelled("the container of the collective operations was cleared"));
-}
-
-void ClusterCollectives::Stop() {
-  std::map<uint64_t, Waiting> waiting;
-  std::vector<Reply> watchers;
-  {
-    absl::MutexLock lock(&mutex_);
-    has_stopped_ = true;
-    waiting.swap(waiting_);
-    numbers_.clear();
-    watchers.swap(watchers_);
-  }
-  const Status stopped = absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped"));
-  meetings_.EndAll(stopped);
-  for (const auto& [number, one] : waiting) one.member.done(stopped, Tensor());
-  exchanges_->Stop(stopped);
-  for (const Reply& watcher : watchers) watcher.Give(stopped);
-}
-
 // ---- Requests of other tasks ----
 
 bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request,
@@ -324,6 +326,7 @@ bool ClusterCollectives::Handle(absl::string_view method, PayloadReader* request
       {"WatchCollectives", &ClusterCollectives::OnWatch},
       {"MissingMembers", &ClusterCollectives::OnMissing},
       {"PingMember", &ClusterCollectives::OnPing},
+      {"Farewell", &ClusterCollectives::OnFarewell},
   };
   for (const Method& one : kMethods) {
     if (method != one.name) continue;
@@ -358,10 +361,10 @@ void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
   const std::shared_ptr<Traffic> traffic = peers_->TrafficWith(message.task());
   traffic->AddReceived(size);
   arrival.done = AnswerBy(reply.Counted(traffic));
+  NoteMet(message.task());
   Watch(message.task());
   meetings_.LeaveBefore({message.task(), message.oldest()}, "its step has ended");
-  meetings_.Arrive(*spec, std::move(arrival), SerialLoop);
-  WatchKnown(*spec);
+  Arrive(*spec, std::move(arrival), SerialLoop);
 }
 
 void ClusterCollectives::OnLeave(PayloadReader* request, const Reply& reply) {
@@ -413,9 +416,7 @@ void ClusterCollectives::OnWatch(PayloadReader*, const Reply& reply) {
     has_stopped = has_stopped_;
     if (!has_stopped) watchers_.push_back(reply);
   }
-  if (has_stopped) {
-    reply.Give(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")));
-  }
+  if (has_stopped) reply.Give(Stopped());
 }
 
 }  // namespace millstream

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/resources/collective_meetings.h"
 #include "core/resources/collectives.h"
 #include "core/resources/resource.h"
@@ -51,6 +53,11 @@ class ClusterCollectives final : public Collectives {
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
   // The task stops: all who wait get UNAVAILABLE.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same, but waits before the end until other tasks have what this one has still to give them,
+  // for `patience` at the longest, and for a shorter while for tasks that do not answer. REQUIRES:
+  // requests of other tasks reach Handle, and no lock that it takes is held. Does nothing after
+  // Stop or Close.
+  void Close(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
   // The exchanges of this task, also those that others may still ask about.
   size_t num_exchanges() const { return exchanges_->size(); }
 
@@ -67,6 +74,9 @@ class ClusterCollectives final : public Collectives {
   ResourceRef<ClusterCollectives> Self() { return ResourceRef<ClusterCollectives>::Share(this); }
   bool Leads() const { return leader_ == task_; }
 
+  // A member comes to its meeting, of which this task is the leader.
+  void Arrive(const CollectiveSpec& spec, CollectiveArrival arrival, ParallelLoop loop)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void JoinAtLeader(const CollectiveSpec& spec, uint64_t number, const std::string& device,
                     bool gives, const Tensor& tensor);
   // Tells the leader that a member of this task does not wait any more.
@@ -74,6 +84,16 @@ class ClusterCollectives final : public Collectives {
   // The meeting of a member of this task has taken place.
   void Conclude(uint64_t number, const Status& status, const MeetingOutcome& outcome)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends what waits for meetings. False: that has been done before.
+  bool StopMeetings(const Status& stopped) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasStopped() const ABSL_LOCKS_EXCLUDED(mutex_);
+  Status Stopped() const;
+  void AwaitOthers(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The tasks of these to which something of this one is on its way.
+  std::set<std::string> AskWhoAwaits(const std::set<std::string>& tasks, absl::Time deadline);
+  bool IsWaiting(uint64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Members of a task, which is perhaps this one, meet those of this task.
+  void NoteMet(absl::string_view task) ABSL_LOCKS_EXCLUDED(mutex_);
   // Forgets the ticket of an execution that waits no more. False: Cancel has taken it.
   bool TakeNumber(const void* ticket, uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskMembers() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -92,6 +112,7 @@ class ClusterCollectives final : public Collectives {
   // Of all tasks.
   void OnPing(PayloadReader*, const Reply& reply) { reply.Give(absl::OkStatus()); }
   void OnWatch(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnFarewell(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string task_;
   const std::shared_ptr<Peers> peers_;
@@ -99,12 +120,14 @@ class ClusterCollectives final : public Collectives {
   const std::shared_ptr<ExchangeTable> exchanges_;
   CollectiveMeetings meetings_;  // of the leader
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool has_stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);                 // by number
+  uint64_t next_ ABSL_GUARDED_BY(mutex_);                        // number of a member of this task
+  std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // by number
   absl::flat_hash_map<const void*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);  // by ticket
   std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);
+  // Other tasks to which this one may have given something.
+  std::set<std::string, std::less<>> met_ ABSL_GUARDED_BY(mutex_);
   // Heartbeats since a task has answered; of the leader's own one, or of others.
   std::map<std::string, int> silence_ ABSL_GUARDED_BY(mutex_);
   std::vector<Reply> watchers_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
@@ -42,6 +44,16 @@ class ClusterCollectivesTest : public ClusterTest {
                        {"merge_op", std::string("Add")},
                        {"final_op", final},
                        {"subdiv_offsets", std::vector<int64_t>{0}}});
+  }
+  // A broadcast from one task to the other, as the sender's or the receiver's output.
+  Output Broadcast(int task, int64_t size, bool sends) {
+    const GraphBuilder::Attrs attrs = {{"T", DataType::kFloat},
+                                       {"group_size", int64_t{2}},
+                                       {"group_key", int64_t{1}},
+                                       {"instance_key", int64_t{2}},
+                                       {"shape", PartialShape({size})}};
+    if (!sends) return Collective("CollectiveBcastRecv", task, 0, {}, attrs);
+    return Collective("CollectiveBcastSend", task, 0, {Numbers(task, 0, size, 7)}, attrs);
   }
   // A constant of `size` elements, each of them another, on a device.
   Output Numbers(int task, int device, int64_t size, float first) {
@@ -349,6 +361,123 @@ TEST_F(ClusterCollectivesTest, ATaskThatStopsInTheMidstOfAnExchangeIsLost) {
   }
 }
 
+TEST_F(ClusterCollectivesTest, AMemberWhoseAnswerIsLateIsAwaited) {
+  const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, 20001, 1), 2),
+                                    Reduce(1, 0, Numbers(1, 0, 20001, 2), 2)};
+  transports_[1]->HoldResponses("JoinCollective");
+  std::vector<std::thread> threads;
+  for (int task = 0; task < kTasks; ++task) {
+    threads.emplace_back([&, task] {
+      const Status status = RunOn(task, sums[task]).status();
+      EXPECT_TRUE(status.ok()) << status;
+    });
+  }
+  // Task 0 asks task 1, which knows nothing of the meeting.
+  EXPECT_TRUE(Eventually([&] { return transports_[0]->Count("CollectivePiece") == 2; }));
+  EXPECT_EQ(transports_[1]->num_held(), 1);
+  for (int i = 0; i < 15; ++i) {
+    for (const auto& server : servers_) server->worker()->Beat();
+  }
+  transports_[1]->ReleaseResponses();
+  for (std::thread& thread : threads) thread.join();
+}
+
+// ---- A task whose program ends when it has its result ----
+
+TEST_F(ClusterCollectivesTest, AServerThatStopsGivesWhatOthersHaveStillToAskFor) {
+  const Output sent = Broadcast(0, 20001, true);
+  const Output received = Broadcast(1, 20001, false);
+  transports_[1]->HoldResponses("JoinCollective");
+  std::thread receiver([&] {
+    const auto got = RunOn(1, received);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(Elements<float>((*got)[0]), Values(20001, 7));
+  });
+  EXPECT_TRUE(RunOn(0, sent).ok());
+  std::thread stopping([&] { servers_[0]->Stop(); });
+  EXPECT_TRUE(servers_[0]->Join(kHangGuard));
+  transports_[1]->ReleaseResponses();
+  receiver.join();
+  stopping.join();
+}
+
+TEST_F(ClusterCollectivesTest, AServerThatStopsWaitsUntilItsPiecesHaveArrived) {
+  const Output sent = Broadcast(1, 20001, true);
+  const Output received = Broadcast(0, 20001, false);
+  transports_[0]->HoldResponses("CollectivePiece");
+  std::thread receiver([&] {
+    const Status status = RunOn(0, received).status();
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  EXPECT_TRUE(RunOn(1, sent).ok());
+  std::thread stopping([&] { servers_[1]->Stop(); });
+  // It asks until they have.
+  EXPECT_TRUE(Eventually([&] { return transports_[1]->Count("Farewell") > 2; }));
+  transports_[0]->ReleaseResponses();
+  receiver.join();
+  stopping.join();
+}
+
+TEST_F(ClusterCollectivesTest, ALeaderThatStopsWaitsUntilItsAnswersHaveArrived) {
+  const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, 3, 1), 2),
+                                    Reduce(1, 0, Numbers(1, 0, 3, 2), 2)};
+  transports_[1]->HoldResponses("JoinCollective");
+  std::thread member([&] {
+    const Status status = RunOn(1, sums[1]).status();
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  EXPECT_TRUE(RunOn(0, sums[0]).ok());
+  std::thread stopping([&] { servers_[0]->Stop(); });
+  EXPECT_TRUE(Eventually([&] { return transports_[0]->Count("Farewell") > 2; }));
+  transports_[1]->ReleaseResponses();
+  member.join();
+  stopping.join();
+}
+
+TEST_F(ClusterCollectivesTest, AServerThatStopsDoesNotWaitForATaskThatIsGone) {
+  const Output sent = Broadcast(0, 20001, true);
+  const Output received = Broadcast(1, 20001, false);
+  transports_[1]->HoldResponses("JoinCollective");
+  std::thread receiver([&] { EXPECT_FALSE(RunOn(1, received).ok()); });
+  EXPECT_TRUE(RunOn(0, sent).ok());
+  servers_[1]->Stop();
+  receiver.join();
+  absl::Notification stopped;
+  std::thread stopping([&] {
+    servers_[0]->Stop();
+    stopped.Notify();
+  });
+  EXPECT_TRUE(Eventually([&] {
+    servers_[0]->worker()->Beat();
+    return stopped.HasBeenNotified();
+  }));
+  stopping.join();
+  transports_[1]->ReleaseResponses();
+}
+
+TEST_F(ClusterCollectivesTest, ATaskThatIsSilentHoldsUpNoEndForLong) {
+  const Output sent = Broadcast(0, 20001, true);
+  const Output received = Broadcast(1, 20001, false);
+  transports_[1]->HoldResponses("JoinCollective");
+  std::thread receiver(
+      [&] { EXPECT_EQ(RunOn(1, received).status().code(), absl::StatusCode::kUnavailable); });
+  EXPECT_TRUE(RunOn(0, sent).ok());
+  transports_[0]->Set(Fault::kLost);
+  servers_[0]->worker()->collectives()->Close(absl::Milliseconds(20));
+  transports_[0]->Set(Fault::kNone);
+  transports_[1]->ReleaseResponses();
+  receiver.join();
+}
+
+TEST_F(ClusterCollectivesTest, ATaskThatStopsRefusesMembersAndOtherRequests) {
+  servers_[0]->worker()->Stop();
+  const Output sum = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  ExpectError(RunOn(1, sum).status(), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:0 has stopped"});
+  ExpectError(TryOpen(1).status(), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:0 has stopped"});
+}
+
 TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
   // The third member never comes, so the two of task 1 wait.
   session = Open(0, TwoDevices());
@@ -364,7 +493,7 @@ TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
 TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
   const ResourceRef<ClusterCollectives>& collectives = servers_[0]->worker()->collectives();
   for (const char* method : {"JoinCollective", "LeaveCollective", "CollectivePiece",
-                             "LeaveExchange", "PingExchanges", "MissingMembers"}) {
+                             "LeaveExchange", "PingExchanges", "MissingMembers", "Farewell"}) {
     Payload garbage;
     garbage.Append(std::string("\xff\xff\x00\x00 none", 9));
     PayloadReader reader(std::move(garbage));

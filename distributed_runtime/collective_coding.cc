@@ -1,5 +1,7 @@
 #include "distributed_runtime/collective_coding.h"
 
+#include <cstdint>
+
 #include "distributed_runtime/tensor_coding.h"
 #include "framework/proto_conversion.h"
 
@@ -57,6 +59,7 @@ CollectiveArrival::Done AnswerBy(const Reply& reply) {
     response.set_meeting(outcome.number);
     if (!outcome.result.has_value()) {
       for (const std::string& member : outcome.members) response.add_members(member);
+      for (const uint64_t ticket : outcome.tickets) response.add_tickets(ticket);
       response.set_source(outcome.source);
     }
     reply.Give(writer.Finish(response));
@@ -69,9 +72,11 @@ Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome) {
   MS_ASSIGN_OR_RETURN(outcome->result, DecodeTensor(response.result(), reader));
   outcome->number = response.meeting();
   outcome->members.assign(response.members().begin(), response.members().end());
+  outcome->tickets.assign(response.tickets().begin(), response.tickets().end());
   outcome->source = response.source();
   const int members = response.members_size();
-  if (outcome->result.has_value() || (outcome->source >= 0 && outcome->source < members)) {
+  if (outcome->result.has_value() ||
+      (outcome->source >= 0 && outcome->source < members && response.tickets_size() == members)) {
     return absl::OkStatus();
   }
   return errors::InvalidArgument("the answer about a collective operation makes no sense");

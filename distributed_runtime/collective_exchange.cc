@@ -66,10 +66,12 @@ int CollectiveExchange::TaskIndex(absl::string_view task) const {
 }
 
 void CollectiveExchange::Plan(const MeetingOutcome& outcome) {
-  for (const std::string& member : outcome.members) {
-    const absl::string_view task = TaskOfMember(member);
+  for (size_t i = 0; i < outcome.members.size(); ++i) {
+    const absl::string_view task = TaskOfMember(outcome.members[i]);
     if (tasks_.empty() || tasks_.back().name != task) {
-      tasks_.emplace_back().name = std::string(task);
+      Other& other = tasks_.emplace_back();
+      other.name = std::string(task);
+      other.ticket = outcome.tickets[i];
     }
     ++tasks_.back().num_members;
   }

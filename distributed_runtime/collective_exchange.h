@@ -57,6 +57,13 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   void Leave(int asker) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it has members and has not failed.
   bool IsUnderWay() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // A member of this task will come, though it is late: the answer about the meeting is on its way.
+  // False if the exchange has failed.
+  bool Expect() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the members have the result, and another task has still to ask for a part of its.
+  bool Owes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it waits for a piece of another task.
+  bool Awaits(absl::string_view task) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For whose tensors an execution on this device waits; "" if none is a member of the operation.
   std::string Missing(const CollectiveSpec& spec, absl::string_view device) const
@@ -64,15 +71,19 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
 
   // What a heartbeat finds.
   struct Watch {
+    struct Watched {
+      std::string task;
+      uint64_t ticket = 0;  // of a member there
+    };
     // Tasks whose pieces are awaited, or that have still to ask. Hear says that one is there.
-    std::vector<std::string> tasks;
+    std::vector<Watched> tasks;
     bool is_over = false;  // it failed a while ago
   };
   // Called with each heartbeat, does not block. Who has not been heard of for several heartbeats is
   // lost: the exchange fails if it awaits a piece of that task, and expects no question of it any
-  // more. Without members of this task, it fails after as many.
+  // more. Without members of this task, it fails after as many; Expect begins to count anew.
   Watch Beat() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The task is there. `takes_part`: its own part of the exchange is under way.
+  // The task is there. `takes_part`: its own part of the exchange is under way, or will be.
   void Hear(absl::string_view task, bool takes_part) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -84,6 +95,7 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   // Another task of the meeting, as this one sees it.
   struct Other {
     std::string name;
+    uint64_t ticket = 0;  // of its first member
     int num_members = 0;
     int awaited = 0;  // pieces that it was asked for
     int unasked = 0;  // pieces that it has still to ask for

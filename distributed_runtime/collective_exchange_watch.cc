@@ -30,7 +30,7 @@ CollectiveExchange::Watch CollectiveExchange::Beat() {
       ++other.silent;
       if (++other.absent > kPatience) other.unasked = 0;
       if (other.silent <= kPatience) {
-        watch.tasks.push_back(other.name);
+        watch.tasks.push_back({other.name, other.ticket});
       } else if (other.awaited > 0) {
         lost = absl::UnavailableError(
             absl::StrCat("the task ", other.name, ", which exchanges tensors of ", NameOf(spec_),
@@ -67,6 +67,25 @@ void CollectiveExchange::Leave(int asker) {
 bool CollectiveExchange::IsUnderWay() const {
   absl::MutexLock lock(&mutex_);
   return failed_.ok() && !tasks_.empty();
+}
+
+bool CollectiveExchange::Expect() {
+  absl::MutexLock lock(&mutex_);
+  if (!failed_.ok()) return false;
+  beats_ = 0;
+  return true;
+}
+
+bool CollectiveExchange::Owes() const {
+  absl::MutexLock lock(&mutex_);
+  return has_result_ && !has_ended_;
+}
+
+bool CollectiveExchange::Awaits(absl::string_view task) const {
+  absl::MutexLock lock(&mutex_);
+  if (!failed_.ok()) return false;
+  return absl::c_any_of(
+      tasks_, [task](const Other& other) { return other.name == task && other.awaited > 0; });
 }
 
 bool CollectiveExchange::TakeEnd() {

@@ -45,6 +45,7 @@ void ExchangeTable::Forget(uint64_t meeting) {
   if (found == exchanges_.end()) return;
   forgotten = std::move(found->second);
   exchanges_.erase(found);
+  if (owing_.erase(meeting) > 0 && owing_.empty()) has_given_.SignalAll();
 }
 
 void ExchangeTable::Cancel(const void* ticket) {
@@ -59,6 +60,32 @@ std::string ExchangeTable::Missing(const CollectiveSpec& spec, absl::string_view
     if (!missing.empty()) return missing;
   }
   return "";
+}
+
+void ExchangeTable::Close(const Status& error, absl::Time deadline) {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = error;
+  }
+  std::set<uint64_t> owing;
+  for (const auto& [meeting, exchange] : All()) {
+    exchange->Fail(error);  // which does nothing to one that owes something
+    if (exchange->Owes()) owing.insert(meeting);
+  }
+  absl::MutexLock lock(&mutex_);
+  // Some may have been forgotten meanwhile.
+  for (const uint64_t meeting : owing) {
+    if (exchanges_.count(meeting) > 0) owing_.insert(meeting);
+  }
+  const auto has_given = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return owing_.empty(); };
+  has_given_.Await(&mutex_, deadline, has_given);
+}
+
+bool ExchangeTable::Awaits(absl::string_view task) const {
+  for (const auto& [meeting, exchange] : All()) {
+    if (exchange->Awaits(task)) return true;
+  }
+  return false;
 }
 
 void ExchangeTable::Stop(const Status& error) {
@@ -83,7 +110,11 @@ void ExchangeTable::Beat() {
   for (const auto& [meeting, exchange] : All()) {
     const CollectiveExchange::Watch watch = exchange->Beat();
     if (watch.is_over) Forget(meeting);
-    for (const std::string& task : watch.tasks) requests[task].add_meetings(meeting);
+    for (const CollectiveExchange::Watch::Watched& watched : watch.tasks) {
+      proto::PingExchangesRequest& request = requests[watched.task];
+      request.add_meetings(meeting);
+      request.add_tickets(watched.ticket);
+    }
   }
   for (const auto& [task, request] : requests) Ping(task, request);
 }
@@ -146,12 +177,23 @@ void ExchangeTable::OnPing(PayloadReader* request, const Reply& reply) {
   proto::PingExchangesRequest message;
   const Status status = DecodeMessage(request, &message);
   if (!status.ok()) return reply.Give(status);
+  if (message.tickets_size() != message.meetings_size()) {
+    return reply.Give(errors::InvalidArgument("a question about ", message.meetings_size(),
+                                              " exchanges has ", message.tickets_size(),
+                                              " tickets"));
+  }
   proto::PingExchangesResponse response;
-  for (const uint64_t meeting : message.meetings()) {
-    const std::shared_ptr<CollectiveExchange> exchange = Find(meeting);
-    if (exchange != nullptr && exchange->IsUnderWay()) response.add_known(meeting);
+  for (int i = 0; i < message.meetings_size(); ++i) {
+    if (TakesPart(message.meetings(i), message.tickets(i))) response.add_known(message.meetings(i));
   }
   reply.Give(EncodeMessage(response));
+}
+
+// A member whose answer is late knows nothing of the meeting as yet.
+bool ExchangeTable::TakesPart(uint64_t meeting, uint64_t ticket) const {
+  const std::shared_ptr<CollectiveExchange> exchange = Find(meeting);
+  if (exchange != nullptr && exchange->IsUnderWay()) return true;
+  return is_waiting_(ticket) && (exchange == nullptr || exchange->Expect());
 }
 
 }  // namespace millstream

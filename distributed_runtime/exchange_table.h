@@ -4,18 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "distributed_runtime/collective_exchange.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 #include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
@@ -24,9 +28,12 @@ namespace millstream {
 // for, are asked whether they are there. Thread-safe.
 class ExchangeTable : public std::enable_shared_from_this<ExchangeTable> {
  public:
-  // `task` is this one.
-  ExchangeTable(std::string task, std::shared_ptr<Peers> peers)
-      : task_(std::move(task)), peers_(std::move(peers)) {}
+  // Whether the member of this task with that ticket waits for the answer about its meeting.
+  using IsWaiting = std::function<bool(uint64_t ticket)>;
+
+  // `task` is this one. `is_waiting` is called by Handle alone.
+  ExchangeTable(std::string task, std::shared_ptr<Peers> peers, IsWaiting is_waiting)
+      : task_(std::move(task)), peers_(std::move(peers)), is_waiting_(std::move(is_waiting)) {}
 
   // The exchange of a meeting. It begins with whoever comes first, a member or a request.
   std::shared_ptr<CollectiveExchange> Get(uint64_t meeting) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -37,6 +44,11 @@ class ExchangeTable : public std::enable_shared_from_this<ExchangeTable> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Called with each heartbeat, does not block. See CollectiveExchange::Beat.
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends with the error those whose members have no result, and those to come. Then waits until
+  // other tasks have asked for all that this one owes them, or `deadline` (SteadyNow).
+  void Close(const Status& error, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether an exchange waits for a piece of that task.
+  bool Awaits(absl::string_view task) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends all with the error, also those to come.
   void Stop(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,12 +70,18 @@ class ExchangeTable : public std::enable_shared_from_this<ExchangeTable> {
   void OnPiece(PayloadReader* request, const Reply& reply);
   void OnLeave(PayloadReader* request, const Reply& reply);
   void OnPing(PayloadReader* request, const Reply& reply);
+  // Whether the member of this task with the ticket is in the exchange of the meeting, or will be.
+  bool TakesPart(uint64_t meeting, uint64_t ticket) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string task_;
   const std::shared_ptr<Peers> peers_;
+  const IsWaiting is_waiting_;
 
   mutable absl::Mutex mutex_;
   Exchanges exchanges_ ABSL_GUARDED_BY(mutex_);
+  // Those for which Close waits.
+  std::set<uint64_t> owing_ ABSL_GUARDED_BY(mutex_);
+  SteadyCondVar has_given_;  // there are none any more
   Status stopped_ ABSL_GUARDED_BY(mutex_);
 };
 

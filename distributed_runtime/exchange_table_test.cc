@@ -2,16 +2,20 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "core/resources/collective_meetings.h"
 #include "core/resources/collectives.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/testing/faulty_transport.h"
+#include "framework/steady_time.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,6 +26,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr uint64_t kMeeting = 7;
+// Of the first member there.
+constexpr uint64_t kTicketOfTask1 = 3;
 // After so many heartbeats, who was not heard of is lost.
 constexpr int kSilence = 5;
 
@@ -65,7 +71,9 @@ class ExchangeTableTest : public ::testing::Test {
   void Start(int task) {
     servers_[task].reset();
     const auto peers = std::make_shared<Peers>(tasks_, transports_[task].get());
-    tables_[task] = std::make_shared<ExchangeTable>(Name(task), peers);
+    tables_[task] = std::make_shared<ExchangeTable>(
+        Name(task), peers,
+        [this, task](uint64_t ticket) { return waiting_[task].count(ticket) > 0; });
     auto server = LoopbackTransport::Global()->Serve(tasks_[task].address,
                                                      std::make_shared<TableHandler>(tables_[task]));
     ASSERT_TRUE(server.ok()) << server.status();
@@ -84,6 +92,7 @@ class ExchangeTableTest : public ::testing::Test {
     MeetingOutcome outcome;
     outcome.number = kMeeting;
     outcome.members = {Device(0, 0), Device(0, 1), Device(1, 0), Device(1, 1)};
+    outcome.tickets = {1, 2, kTicketOfTask1, 4};
     auto got = std::make_unique<Got>();
     CollectiveMember member;
     member.ticket = got.get();
@@ -105,6 +114,8 @@ class ExchangeTableTest : public ::testing::Test {
   void Beat(int task, int times) {
     for (int i = 0; i < times; ++i) tables_[task]->Beat();
   }
+  // Whether the task takes no further exchanges.
+  bool Refuses(int task) { return !tables_[task]->Get(kMeeting + 1)->Expect(); }
   // Task 0 gives a broadcast that task 1 has not asked for.
   void GiveBroadcast() {
     const auto got = AddBoth(CollectiveSpec::Kind::kBroadcast, 0);
@@ -116,6 +127,7 @@ class ExchangeTableTest : public ::testing::Test {
   std::vector<ClusterTask> tasks_;
   std::unique_ptr<FaultyTransport> transports_[2];
   std::vector<std::unique_ptr<Got>> first_;
+  std::set<uint64_t> waiting_[2];  // tickets of members that have no answer as yet
   std::shared_ptr<ExchangeTable> tables_[2];
   std::unique_ptr<TransportServer> servers_[2];
 };
@@ -195,6 +207,90 @@ TEST_F(ExchangeTableTest, AResultGoesWhenItsAskerIsStartedAgain) {
   Start(1);
   Beat(0, kSilence);
   EXPECT_EQ(tables_[0]->size(), 0);
+}
+
+TEST_F(ExchangeTableTest, AMemberWhoseAnswerIsLateIsAwaited) {
+  waiting_[1] = {kTicketOfTask1};
+  const auto here = AddBoth(CollectiveSpec::Kind::kReduce, 0);
+  ASSERT_TRUE(Eventually([this] { return transports_[0]->Count("CollectivePiece") == 2; }));
+  for (int i = 0; i < 3 * kSilence; ++i) {
+    Beat(0, 1);
+    Beat(1, 1);
+  }
+  EXPECT_FALSE(here->done.HasBeenNotified());
+  waiting_[1].clear();
+  const auto there = AddBoth(CollectiveSpec::Kind::kReduce, 1);
+  for (const auto* const got : {here.get(), there.get()}) {
+    ASSERT_TRUE(Eventually(got->done));
+    EXPECT_EQ(got->status, absl::OkStatus());
+  }
+}
+
+TEST_F(ExchangeTableTest, AResultIsKeptForAMemberWhoseAnswerIsLate) {
+  waiting_[1] = {kTicketOfTask1};
+  GiveBroadcast();
+  Beat(0, 3 * kSilence);
+  EXPECT_EQ(tables_[0]->size(), 1);
+  waiting_[1].clear();
+  const auto got = AddBoth(CollectiveSpec::Kind::kBroadcast, 1);
+  ASSERT_TRUE(Eventually(got->done));
+  EXPECT_TRUE(TensorsEqual(got->result, Tensor::Vector<float>({1, 2, 3, 4})));
+}
+
+TEST_F(ExchangeTableTest, AResultGoesWhenTheLateAnswerIsThatOfAnotherMember) {
+  waiting_[1] = {kTicketOfTask1 + 10};
+  GiveBroadcast();
+  Beat(0, kSilence);
+  EXPECT_EQ(tables_[0]->size(), 0);
+}
+
+TEST_F(ExchangeTableTest, WhoClosesGivesWhatOthersHaveStillToAskFor) {
+  waiting_[1] = {kTicketOfTask1};
+  GiveBroadcast();
+  std::thread closing([this] {
+    tables_[0]->Close(absl::UnavailableError("the task has stopped"), SteadyNow() + kHangGuard);
+    tables_[0]->Stop(absl::UnavailableError("the task has stopped"));
+  });
+  // It takes no further exchanges from the beginning on.
+  EXPECT_TRUE(Eventually([this] { return Refuses(0); }));
+  const auto got = AddBoth(CollectiveSpec::Kind::kBroadcast, 1);
+  closing.join();
+  ASSERT_TRUE(Eventually(got->done));
+  EXPECT_EQ(got->status, absl::OkStatus());
+}
+
+TEST_F(ExchangeTableTest, WhoClosesWaitsNoLongerThanItWasTold) {
+  waiting_[1] = {kTicketOfTask1};
+  GiveBroadcast();
+  tables_[0]->Close(absl::UnavailableError("the task has stopped"), SteadyNow());
+  EXPECT_EQ(tables_[0]->size(), 1);
+}
+
+TEST_F(ExchangeTableTest, WhoClosesDoesNotWaitForATaskThatIsLost) {
+  GiveBroadcast();
+  servers_[1].reset();
+  absl::Notification closed;
+  std::thread closing([&] {
+    tables_[0]->Close(absl::UnavailableError("the task has stopped"), absl::InfiniteFuture());
+    closed.Notify();
+  });
+  EXPECT_TRUE(Eventually([&] {
+    Beat(0, 1);
+    return closed.HasBeenNotified();
+  }));
+  closing.join();
+}
+
+TEST_F(ExchangeTableTest, WhoAwaitsAPieceSaysSo) {
+  GiveBroadcast();
+  transports_[1]->HoldResponses("CollectivePiece");
+  const auto got = AddBoth(CollectiveSpec::Kind::kBroadcast, 1);
+  ASSERT_TRUE(Eventually([this] { return transports_[1]->num_held() == 1; }));
+  EXPECT_TRUE(tables_[1]->Awaits(Name(0)));
+  EXPECT_FALSE(tables_[0]->Awaits(Name(1)));
+  transports_[1]->ReleaseResponses();
+  ASSERT_TRUE(Eventually(got->done));
+  EXPECT_FALSE(tables_[1]->Awaits(Name(0)));
 }
 
 TEST_F(ExchangeTableTest, WhoAsksATaskWithoutMembersIsToldSo) {

@@ -98,7 +98,7 @@ class NetworkCall final : public Channel::Call {
 // would come too late.
 bool IsUrgent(absl::string_view method) {
   return method == "Heartbeat" || method == "KeepSession" || method == "PingExchanges" ||
-         method == "PingMember" || method == "MissingMembers";
+         method == "PingMember" || method == "MissingMembers" || method == "Farewell";
 }
 
 class NetworkChannel final : public Channel {

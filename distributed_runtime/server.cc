@@ -157,6 +157,7 @@ void Server::Stop() {
     sweeper = std::move(sweeper_);
   }
   if (master_ == nullptr) return;
+  // The task listens, and its heart beats, until the others have what they need of it.
   master_->CloseAll();
   worker_->Stop();
 }

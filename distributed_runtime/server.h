@@ -45,7 +45,8 @@ class Server {
   void AddStatus(proto::TaskStatusRecord* status) { master_->AddStatus(status); }
   // One heartbeat: see Master::Beat and both EndAbandoned.
   void Beat();
-  // Refuses further requests and closes all sessions of the task. Idempotent.
+  // Refuses further requests and closes all sessions of the task. Waits until other tasks have what
+  // collective operations owe them: see Worker::Stop. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

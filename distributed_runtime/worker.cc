@@ -125,6 +125,12 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::Find(uint64_t handle) {
                                          "or the task was started again"));
 }
 
+void Worker::Stop() {
+  is_stopping_ = true;
+  CloseAll();
+  collectives_->Close(kFarewell);
+}
+
 void Worker::EndAbandoned() {
   for (const Leases::Ended& ended : leases_.Beat()) {
     if (!sessions_.Close(ended.session)) continue;
@@ -135,6 +141,10 @@ void Worker::EndAbandoned() {
 
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
   if (collectives_->Handle(method, &request, reply)) return true;
+  if (is_stopping_) {
+    reply.Give(absl::UnavailableError(absl::StrCat("the task ", task_, " has stopped")));
+    return true;
+  }
   using Handler = void (Worker::*)(PayloadReader*, const Reply&);
   struct Method {
     const char* name;

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_WORKER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,9 @@
 #include "millstream/distributed_runtime/protos/status_messages.pb.h"
 
 namespace millstream {
+
+// How long a task that stops waits at the longest for others, which need what it has.
+constexpr absl::Duration kFarewell = absl::Seconds(20);
 
 // Sessions share the resources of the worker by container and name, unless they are isolated.
 // Thread-safe.
@@ -45,11 +49,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
     sessions_.Close(handle);
   }
   void CloseAll() { sessions_.CloseAll(); }
-  // Closes all sessions, and ends what other tasks wait for.
-  void Stop() {
-    CloseAll();
-    collectives_->Stop();
-  }
+  // Closes all sessions, and ends what other tasks wait for. Refuses requests from then on, but for
+  // those about collective operations that have taken place: other tasks may not have all of their
+  // results, and this one waits for them, up to kFarewell.
+  void Stop();
   // Called with each heartbeat. Does not block.
   void Beat() { collectives_->Beat(); }
   std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
@@ -62,7 +65,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void EndAbandoned();
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
-  // Answers a request of another task. False if the worker has no such method.
+  // Answers a request of another task. False if the worker has no such method. After Stop it
+  // refuses all methods.
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
  private:
@@ -91,6 +95,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const ResourceRef<ClusterCollectives> collectives_;
   SessionTable<WorkerSession> sessions_;
   Leases leases_;  // of masters in other tasks
+  std::atomic<bool> is_stopping_{false};
 };
 
 }  // namespace millstream

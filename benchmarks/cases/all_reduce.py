@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# Each process stays until the others have their last sum: it may have pieces that they ask for.
-FAREWELL_SECONDS = 1.0
 _FLOATS_OF_A_RUN = 1 << 28
 
 

@@ -43,7 +43,6 @@ def main() -> None:
             figures[str(count)] = statistics.median(times)
     if task.is_chief:
         print("figures", json.dumps(figures), flush=True)
-    time.sleep(all_reduce.FAREWELL_SECONDS)
 
 
 if __name__ == "__main__":

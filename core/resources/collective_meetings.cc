@@ -196,6 +196,7 @@ void CollectiveMeetings::Conclude(Meeting meeting, ParallelLoop loop) {
   bool is_here = true;
   for (size_t i = 0; i < arrivals.size(); ++i) {
     outcome.members.push_back(arrivals[i].member);
+    outcome.tickets.push_back(arrivals[i].ticket.number);
     if (!arrivals[i].gives) continue;
     if (meeting.spec.kind == Kind::kBroadcast) outcome.source = static_cast<int>(i);
     is_here = is_here && arrivals[i].tensor.has_value();

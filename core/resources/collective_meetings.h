@@ -55,6 +55,7 @@ struct MeetingOutcome {
   Tensor result;
   uint64_t number = 0;               // of the meeting, which no other has
   std::vector<std::string> members;  // in their order
+  std::vector<uint64_t> tickets;     // of the members, numbers of their tasks
   int source = 0;                    // the member whose tensor a broadcast gives
 };
 

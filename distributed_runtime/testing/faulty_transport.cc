@@ -1,6 +1,9 @@
 #include "distributed_runtime/testing/faulty_transport.h"
 
+#include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace millstream {
 
@@ -14,6 +17,30 @@ class FaultyTransport::State {
   void LoseFrom(absl::string_view method) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     loses_from_ = std::string(method);
+  }
+  void HoldResponses(absl::string_view method) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    holds_ = std::string(method);
+  }
+  // True if the response is held; ReleaseResponses calls `give` then.
+  bool Hold(absl::string_view method, std::function<void()> give) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (method != holds_) return false;
+    held_.push_back(std::move(give));
+    return true;
+  }
+  void ReleaseResponses() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::function<void()>> held;
+    {
+      absl::MutexLock lock(&mutex_);
+      holds_.clear();
+      held.swap(held_);
+    }
+    for (const std::function<void()>& give : held) give();
+  }
+  int num_held() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return static_cast<int>(held_.size());
   }
   // Counts a request. `losses` is for LosesResponse.
   Fault Note(absl::string_view method, int* losses) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -46,6 +73,8 @@ class FaultyTransport::State {
   Fault fault_ ABSL_GUARDED_BY(mutex_) = Fault::kNone;
   int losses_ ABSL_GUARDED_BY(mutex_) = 0;          // how often messages began to be lost
   std::string loses_from_ ABSL_GUARDED_BY(mutex_);  // a method; empty: of none
+  std::string holds_ ABSL_GUARDED_BY(mutex_);       // likewise
+  std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -72,10 +101,13 @@ class FaultyChannel final : public Channel {
       case Fault::kLost: return std::make_shared<NoCall>();
     }
     return inner_->Start(method, std::move(request), deadline,
-                         [state = state_, losses, respond = std::move(respond)](
-                             const Status& status, Payload response) {
+                         [state = state_, losses, name = std::string(method),
+                          respond = std::move(respond)](const Status& status, Payload response) {
                            if (state->LosesResponse(losses)) return;
-                           respond(status, std::move(response));
+                           const auto give = [respond, status, response] {
+                             respond(status, response);
+                           };
+                           if (!state->Hold(name, give)) give();
                          });
   }
 
@@ -102,6 +134,12 @@ StatusOr<std::shared_ptr<Channel>> FaultyTransport::Connect(const std::string& a
 void FaultyTransport::Set(Fault fault) { state_->Set(fault); }
 
 void FaultyTransport::LoseFrom(absl::string_view method) { state_->LoseFrom(method); }
+
+void FaultyTransport::HoldResponses(absl::string_view method) { state_->HoldResponses(method); }
+
+void FaultyTransport::ReleaseResponses() { state_->ReleaseResponses(); }
+
+int FaultyTransport::num_held() const { return state_->num_held(); }
 
 int FaultyTransport::Count(absl::string_view method) const { return state_->Count(method); }
 

@@ -34,6 +34,10 @@ class FaultyTransport final : public Transport {
   void Set(Fault fault);
   // Messages are lost from the next request of a method on, which is the first of them.
   void LoseFrom(absl::string_view method);
+  // Responses to requests of the method are held from now on, until ReleaseResponses.
+  void HoldResponses(absl::string_view method);
+  void ReleaseResponses();
+  int num_held() const;
   // The requests of a method since the last call of ForgetCounts.
   int Count(absl::string_view method) const;
   void ForgetCounts();

@@ -103,6 +103,31 @@ def test_a_program_can_kill_a_task_by_name() -> None:
         cluster.kill("worker:1")
 
 
+# Large tensors are exchanged in pieces; a small one comes with its members.
+@pytest.mark.parametrize("last", [1 << 22, 1])
+def test_no_sum_is_lost_where_each_task_ends_with_its_own(
+    last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_LIBRARY", "/there/is/none")
+    program = f"""
+import millstream as tf
+task = tf.cluster.from_environment()
+task.start_server()
+with tf.device(task.device_setter()):
+    sums = [
+        tf.cluster.all_reduce(tf.ones([size]), 4, 1, key, "Add", "Id")
+        for key, size in enumerate([1 << 20, {last}])
+    ]
+with tf.Session(task.target) as session:
+    print("sums", [float(session.run(total)[-1]) for total in sums], flush=True)
+"""
+    status, lines = _run(program, workers=4)
+    assert status == 0, lines
+    expected = [f"worker:{i}| sums [4.0, 4.0]" for i in range(4)]
+    assert sorted(line for line in lines if "sums" in line) == expected
+
+
 def test_a_task_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -297,6 +297,10 @@ def _check_address(definition: Any) -> None:
 
 @atexit.register
 def _stop_all() -> None:
-    """Close the sessions of the process's servers while what their steps need still works."""
+    """Close the sessions of the process's servers while what their steps need still works.
+
+    A server also waits, for some seconds at the longest, until other tasks have their parts of the
+    results of collective operations.
+    """
     while _running:
         _running.pop().stop()
