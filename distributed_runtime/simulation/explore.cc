@@ -1,7 +1,13 @@
-// Explores schedules: explore --seeds=FIRST:LAST [--events]. The latter prints what happens. The
-// status is 1 if something was found.
+// Explores schedules: explore --seeds=FIRST:LAST [--processes=N] [--events]. Each process explores
+// its share of the seeds; the last argument prints what happens. The status is 1 if something was
+// found.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -12,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "distributed_runtime/simulation/schedule.h"
+#include "distributed_runtime/simulation/virtual_threads.h"
 
 namespace millstream {
 namespace {
@@ -36,13 +43,33 @@ bool ReadSeeds(absl::string_view text, uint64_t* first, uint64_t* last) {
          *first <= *last;
 }
 
-int Explore(uint64_t first, uint64_t last, bool prints_events) {
+struct Arguments {
+  uint64_t first = 0;
+  uint64_t last = 999;
+  int processes = 1;
+  bool prints_events = false;
+};
+
+bool Read(absl::string_view argument, Arguments* arguments) {
+  if (argument == "--events") {
+    arguments->prints_events = true;
+    return true;
+  }
+  if (absl::ConsumePrefix(&argument, "--processes=")) {
+    return absl::SimpleAtoi(argument, &arguments->processes) && arguments->processes > 0;
+  }
+  return absl::ConsumePrefix(&argument, "--seeds=") &&
+         ReadSeeds(argument, &arguments->first, &arguments->last);
+}
+
+// Every so many seeds, from one on.
+int Explore(const Arguments& arguments, uint64_t first) {
   Totals totals;
   PrepareSchedules();
-  for (uint64_t seed = first; seed <= last; ++seed) {
+  for (uint64_t seed = first; seed <= arguments.last; seed += arguments.processes) {
     std::vector<std::string> events;
     const ScheduleResult result =
-        RunSchedule(seed, Sabotage::kNothing, prints_events ? &events : nullptr);
+        RunSchedule(seed, Sabotage::kNothing, arguments.prints_events ? &events : nullptr);
     for (const std::string& event : events) std::cout << event << "\n";
     for (const std::string& finding : result.findings) {
       std::cout << "seed " << seed << ": " << finding << std::endl;
@@ -58,22 +85,42 @@ int Explore(uint64_t first, uint64_t last, bool prints_events) {
   return totals.with_findings > 0 ? 1 : 0;
 }
 
-int Main(int argc, char** argv) {
-  uint64_t first = 0;
-  uint64_t last = 999;
-  bool prints_events = false;
-  for (int i = 1; i < argc; ++i) {
-    absl::string_view argument = argv[i];
-    if (argument == "--events") {
-      prints_events = true;
-    } else if (!absl::ConsumePrefix(&argument, "--seeds=") || !ReadSeeds(argument, &first, &last)) {
-      std::cerr << "expected --seeds=FIRST:LAST or --events, got " << argv[i] << "\n";
-      return 2;
+// Each process has a processor to itself as long as there are enough. Returns 1 if one has found
+// something, or has not ended by itself.
+int ExploreInProcesses(const Arguments& arguments) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < arguments.processes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      StayOnOneProcessor(i);
+      const int status = Explore(arguments, arguments.first + static_cast<uint64_t>(i));
+      std::_Exit(status);  // without what threads that hang still use
     }
+    if (child < 0) {
+      std::cerr << "no process: " << std::strerror(errno) << "\n";
+      break;
+    }
+    children.push_back(child);
+  }
+  bool is_clean = children.size() == static_cast<size_t>(arguments.processes);
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    is_clean = is_clean && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return is_clean ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    if (Read(argv[i], &arguments)) continue;
+    std::cerr << "expected --seeds=FIRST:LAST, --processes=N or --events, got " << argv[i] << "\n";
+    return 2;
   }
   // `bazel run` begins where the files are that the program needs.
   setenv("MILLSTREAM_PLUGIN_PATH", "device_plugins/cpu/libmillstream_cpu.so", 0);
-  return Explore(first, last, prints_events);
+  return ExploreInProcesses(arguments);
 }
 
 }  // namespace

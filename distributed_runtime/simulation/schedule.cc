@@ -179,6 +179,7 @@ void PrepareSchedules() {
     std::cerr << "no kernels: " << status << "\n";
     std::abort();
   }
+  SimGraph::Of(0);
   // Sessions of masters that are gone are no news here.
   SetHostLogLevel(MS_LOG_ERROR);
 }

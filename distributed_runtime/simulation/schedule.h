@@ -27,8 +27,8 @@ struct ScheduleResult {
 ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
                            std::vector<std::string>* log = nullptr);
 
-// Loads the kernels, and has the steady clock begin with virtual time. Ends the process if there
-// are none, or if that clock has been read.
+// Loads the kernels, makes the clients' graphs, and has the steady clock begin with virtual time.
+// Ends the process if there are none, or if that clock has been read.
 void PrepareSchedules();
 
 }  // namespace millstream

@@ -51,7 +51,8 @@ class SimGraph {
   };
   static constexpr int kWays = 3;
 
-  explicit SimGraph(int client);
+  // That of a client. It is made once in a process, and not changed.
+  static const SimGraph& Of(int client);
   const Graph& graph() const { return graph_; }
   // Sets all variables to what is fed.
   StepSignature Set() const;
@@ -60,6 +61,7 @@ class SimGraph {
   int ViaTask(int task) const;
 
  private:
+  explicit SimGraph(int client);
   Output On(int task, absl::string_view op, const std::vector<Output>& inputs);
   Output Read(int task);
   Output AddNodes(Way way, int task);
@@ -103,7 +105,7 @@ class SimClient {
   const int process_;
   const std::shared_ptr<Master> master_;
   Chance chance_;
-  SimGraph graph_;
+  const SimGraph& graph_;
   std::vector<int> processes_;  // of the tasks, when the session had begun
   int steps_ = 0;
 };

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -75,6 +77,39 @@ TEST(VirtualThreadsTest, AThreadThatWaitsForAMutexIsAlive) {
   EXPECT_THAT(threads.Alive(), IsEmpty());
 }
 
+// An event is called by whoever waits, whose threads and time it does not have.
+TEST(VirtualThreadsTest, AnEventIsOnNoThread) {
+  VirtualThreads threads(1);
+  bool is_thread = true;
+  bool has_started = false;
+  threads.Start("waits", [] { VirtualThreads::Sleep(absl::Seconds(2)); });
+  threads.At(threads.now() + absl::Seconds(1), [&] {
+    is_thread = VirtualThreads::Yield();
+    threads.Start("begins", [&has_started] { has_started = true; });
+  });
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(3)));
+  EXPECT_FALSE(is_thread);
+  EXPECT_TRUE(has_started);
+}
+
+TEST(VirtualThreadsTest, AThreadMayBeWokenByAnEventThatItCalls) {
+  VirtualThreads threads(1);
+  absl::Mutex mutex;
+  bool is_set = false;
+  bool came = false;
+  threads.Start("waits", [&] {
+    absl::MutexLock lock(&mutex);
+    mutex.Await(absl::Condition(&is_set));
+    came = true;
+  });
+  threads.At(threads.now() + absl::Seconds(1), [&] {
+    absl::MutexLock lock(&mutex);
+    is_set = true;
+  });
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(2)));
+  EXPECT_TRUE(came);
+}
+
 TEST(VirtualThreadsTest, TheSeedChoosesTheOrder) {
   const auto order = [](uint64_t seed) {
     VirtualThreads threads(seed);
@@ -132,7 +167,10 @@ TEST(SimLedgerTest, AStepOfAnEarlierProcessExplainsNothing) {
 
 class ScheduleTest : public ::testing::Test {
  protected:
-  ScheduleTest() { PrepareSchedules(); }
+  ScheduleTest() {
+    StayOnOneProcessor(static_cast<int>(getpid()));  // perhaps another one than other tests
+    PrepareSchedules();
+  }
 
   // The first seed whose schedule finds what has `text`; -1: there is none.
   static int64_t FirstThatFinds(const std::string& text, Sabotage sabotage) {

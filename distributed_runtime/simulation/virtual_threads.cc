@@ -44,7 +44,7 @@ struct VirtualThreads::Thread {
 
   VirtualThreads& owner;
   std::thread thread;
-  std::condition_variable turn;
+  Turn turn;
   // Guarded by the owner's mutex.
   std::string name;
   std::function<void()> work;
@@ -74,13 +74,22 @@ Identities* TheIdentities() {
 VirtualThreads::VirtualThreads(uint64_t seed) : now_(kBeginNanos), chance_(seed) {}
 
 VirtualThreads::~VirtualThreads() {
-  std::unique_lock<std::mutex> lock(mutex_);
   is_over_ = true;
   for (const std::unique_ptr<Thread>& thread : threads_) {
-    LetRun(thread.get(), &lock);
-    lock.unlock();
+    thread->turn.Give();
     thread->thread.join();
-    lock.lock();
+  }
+}
+
+// What was written before a turn was given is seen by who has it next.
+void VirtualThreads::Turn::Give() {
+  is_given_.store(1, std::memory_order_release);
+  syscall(SYS_futex, &is_given_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void VirtualThreads::Turn::Await() {
+  while (is_given_.exchange(0, std::memory_order_acquire) == 0) {
+    syscall(SYS_futex, &is_given_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
   }
 }
 
@@ -120,35 +129,28 @@ void VirtualThreads::Loop(Thread* thread) {
     const std::lock_guard<std::mutex> lock(TheIdentities()->mutex);
     TheIdentities()->threads[identity] = thread;
   }
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (true) {
-    AwaitTurn(thread, &lock);
-    if (is_over_) break;
+  thread->turn.Await();
+  while (!is_over_) {
     std::function<void()> work = std::exchange(thread->work, nullptr);
-    lock.unlock();
     work();
     work = nullptr;
-    lock.lock();
+    std::unique_lock<std::mutex> lock(mutex_);
     thread->state = Thread::State::kIdle;
-    running_ = nullptr;
-    owners_turn_.notify_one();
+    PassTurn(thread, &lock);
   }
   t_thread = nullptr;
-  {
-    const std::lock_guard<std::mutex> identities(TheIdentities()->mutex);
-    TheIdentities()->threads.erase(identity);
-  }
-  running_ = nullptr;
-  owners_turn_.notify_one();
+  const std::lock_guard<std::mutex> identities(TheIdentities()->mutex);
+  TheIdentities()->threads.erase(identity);
 }
 
 VirtualThreads::Thread* VirtualThreads::PickReady() {
-  std::vector<Thread*> ready;
-  for (const std::unique_ptr<Thread>& thread : threads_) {
-    if (thread->state == Thread::State::kReady) ready.push_back(thread.get());
-  }
-  if (ready.empty()) return nullptr;
-  return ready.size() == 1 ? ready[0] : ready[chance_.Below(static_cast<int>(ready.size()))];
+  const auto is_ready = [](const auto& one) { return one->state == Thread::State::kReady; };
+  const auto ready = std::count_if(threads_.begin(), threads_.end(), is_ready);
+  if (ready == 0) return nullptr;
+  int left = ready == 1 ? 0 : chance_.Below(static_cast<int>(ready));
+  const auto picked = std::find_if(threads_.begin(), threads_.end(),
+                                   [&](const auto& one) { return is_ready(one) && left-- == 0; });
+  return picked->get();
 }
 
 int64_t VirtualThreads::NextTime() const {
@@ -170,44 +172,54 @@ bool VirtualThreads::WakeSleepers() {
 }
 
 bool VirtualThreads::RunUntil(absl::Time time) {
-  const int64_t limit = absl::ToUnixNanos(time);
   std::unique_lock<std::mutex> lock(mutex_);
+  limit_ = absl::ToUnixNanos(time);
+  PassTurn(nullptr, &lock);
+  return turns_ <= kMostTurns;
+}
+
+VirtualThreads::Thread* VirtualThreads::Choose(std::unique_lock<std::mutex>* lock) {
   while (true) {
     if (Thread* const thread = PickReady()) {
-      if (++turns_ > kMostTurns) return false;
+      if (++turns_ > kMostTurns) return nullptr;
       now_ += kTurnNanos;
-      LetRun(thread, &lock);
-      continue;
+      thread->state = Thread::State::kRunning;
+      return thread;
     }
     const int64_t next = NextTime();
-    now_ = std::max(now_, std::min(next, limit));
-    if (next > limit) return true;
-    if (WakeSleepers()) continue;
-    const std::function<void()> act = std::move(events_.begin()->second);
-    events_.erase(events_.begin());
-    lock.unlock();
-    act();
-    lock.lock();
+    now_ = std::max(now_, std::min(next, limit_));
+    if (next > limit_) return nullptr;
+    if (!WakeSleepers()) RunEvent(lock);
   }
 }
 
-void VirtualThreads::LetRun(Thread* thread, std::unique_lock<std::mutex>* lock) {
-  thread->state = Thread::State::kRunning;
-  running_ = thread;
-  thread->turn.notify_one();
-  owners_turn_.wait(*lock, [this] { return running_ == nullptr; });
+void VirtualThreads::RunEvent(std::unique_lock<std::mutex>* lock) {
+  std::function<void()> act = std::move(events_.begin()->second);
+  events_.erase(events_.begin());
+  lock->unlock();
+  Thread* const thread = std::exchange(t_thread, nullptr);
+  act();
+  act = nullptr;
+  t_thread = thread;
+  lock->lock();
 }
 
-void VirtualThreads::AwaitTurn(Thread* thread, std::unique_lock<std::mutex>* lock) {
-  thread->turn.wait(*lock, [this, thread] { return running_ == thread; });
+void VirtualThreads::PassTurn(Thread* from, std::unique_lock<std::mutex>* lock) {
+  Thread* const to = Choose(lock);
+  if (to == from) return;
+  Turn& next = to == nullptr ? owners_turn_ : to->turn;
+  Turn& own = from == nullptr ? owners_turn_ : from->turn;
+  // Who has the turn next would else wait for the lock.
+  lock->unlock();
+  next.Give();
+  own.Await();
+  lock->lock();
 }
 
 void VirtualThreads::Block(Thread* thread, int64_t deadline, std::unique_lock<std::mutex>* lock) {
   thread->deadline = deadline;
   thread->state = Thread::State::kWaiting;
-  running_ = nullptr;
-  owners_turn_.notify_one();
-  AwaitTurn(thread, lock);
+  PassTurn(thread, lock);
 }
 
 bool VirtualThreads::Sleep(absl::Duration duration) {
@@ -226,9 +238,7 @@ bool VirtualThreads::Yield() {
   VirtualThreads& owner = thread->owner;
   std::unique_lock<std::mutex> lock(owner.mutex_);
   thread->state = Thread::State::kReady;
-  owner.running_ = nullptr;
-  owner.owners_turn_.notify_one();
-  owner.AwaitTurn(thread, &lock);
+  owner.PassTurn(thread, &lock);
   return true;
 }
 
@@ -286,6 +296,20 @@ void VirtualThreads::WakeAt(const void* word) {
     const bool is_waiting = thread->state == Thread::State::kWaiting;
     if (is_waiting && thread->word == word) thread->state = Thread::State::kReady;
   }
+}
+
+void StayOnOneProcessor(int number) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  std::vector<int> processors;
+  for (int one = 0; one < CPU_SETSIZE; ++one) {
+    if (CPU_ISSET(one, &allowed)) processors.push_back(one);
+  }
+  if (processors.empty()) return;
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  CPU_SET(processors[static_cast<size_t>(number) % processors.size()], &chosen);
+  sched_setaffinity(0, sizeof(chosen), &chosen);
 }
 
 }  // namespace millstream

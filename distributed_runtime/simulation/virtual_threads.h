@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_VIRTUAL_THREADS_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_VIRTUAL_THREADS_H_
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +22,10 @@ namespace millstream {
 // first wait with a time limit. So code that is written for real threads runs in a schedule that
 // can be repeated. Time does not pass while a thread runs.
 //
+// A thread that waits chooses the next one itself and gives it the turn, so that a turn costs one
+// change of threads, and none if the thread goes on. On one processor no other one has to be woken
+// for it: see StayOnOneProcessor.
+//
 // Linked into a program, the .cc file replaces Abseil's waits and clock_gettime for these threads,
 // and leaves all others as they are. AbslInternalPerThreadSemWait and its like are weak for such
 // purposes. Waits of the standard library and on futexes would keep the turn.
@@ -39,7 +43,8 @@ class VirtualThreads {
   // ---- On any thread ----
   // Adds a thread. `name` is for reports.
   void Start(std::string name, std::function<void()> work);
-  // Adds an event: `act`, which must not wait, is called at that time, on the owner's thread.
+  // Adds an event: `act`, which must not wait, is called at that time, on the thread that has just
+  // waited, which is none of these threads meanwhile.
   void At(absl::Time time, std::function<void()> act);
   absl::Time now() const { return absl::FromUnixNanos(now_); }
 
@@ -71,25 +76,42 @@ class VirtualThreads {
   struct Thread;
   static thread_local Thread* t_thread;
 
+  // Where a thread sleeps until it has the turn.
+  class Turn {
+   public:
+    void Give();
+    void Await();
+
+   private:
+    std::atomic<uint32_t> is_given_{0};  // a futex
+  };
+
   void Loop(Thread* thread);
   Thread* PickReady();
   int64_t NextTime() const;
   bool WakeSleepers();
-  // Both give the turn away and return when it comes back.
-  void LetRun(Thread* thread, std::unique_lock<std::mutex>* lock);
-  void AwaitTurn(Thread* thread, std::unique_lock<std::mutex>* lock);
+  void RunEvent(std::unique_lock<std::mutex>* lock);
+  // Who runs next; null: the owner's thread, because nothing is left to do before the limit, or the
+  // turns are used up.
+  Thread* Choose(std::unique_lock<std::mutex>* lock);
+  // Gives the turn away and returns when it comes back. `from` is null on the owner's thread.
+  void PassTurn(Thread* from, std::unique_lock<std::mutex>* lock);
   void Block(Thread* thread, int64_t deadline, std::unique_lock<std::mutex>* lock);
 
   mutable std::mutex mutex_;  // not Abseil's, whose waits are replaced
-  std::condition_variable owners_turn_;
+  Turn owners_turn_;
   std::vector<std::unique_ptr<Thread>> threads_;  // also those that have ended and wait for work
   std::multimap<int64_t, std::function<void()>> events_;
-  Thread* running_ = nullptr;  // null: the owner's thread
   bool is_over_ = false;
-  int64_t now_;  // nanoseconds since 1970
+  int64_t limit_ = 0;  // of RunUntil
+  int64_t now_;        // nanoseconds since 1970
   int64_t turns_ = 0;
   Chance chance_;
 };
+
+// From now on this thread, and those that it begins, run on processor `number` of those that it may
+// use, counted round and round.
+void StayOnOneProcessor(int number);
 
 }  // namespace millstream
 
