@@ -16,7 +16,7 @@ namespace {
 // How long a task that is about to stop waits for the answer of another one.
 constexpr absl::Duration kAnswerPatience = absl::Seconds(5);
 // After that it asks again who awaits something.
-constexpr absl::Duration kPause = absl::Milliseconds(5);
+constexpr absl::Duration kPause = absl::Milliseconds(20);
 
 }  // namespace
 
