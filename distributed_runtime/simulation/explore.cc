@@ -1,6 +1,6 @@
-// Explores schedules: explore --seeds=FIRST:LAST [--processes=N] [--events]. Each process explores
-// its share of the seeds; the last argument prints what happens. The status is 1 if something was
-// found.
+// Explores schedules: explore --seeds=FIRST:LAST [--sums] [--processes=N] [--events]. With --sums,
+// those of collective operations. Each process explores its share of the seeds; the last argument
+// prints what happens. The status is 1 if something was found.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,12 +47,17 @@ struct Arguments {
   uint64_t first = 0;
   uint64_t last = 999;
   int processes = 1;
+  bool adds = false;  // collective operations
   bool prints_events = false;
 };
 
 bool Read(absl::string_view argument, Arguments* arguments) {
   if (argument == "--events") {
     arguments->prints_events = true;
+    return true;
+  }
+  if (argument == "--sums") {
+    arguments->adds = true;
     return true;
   }
   if (absl::ConsumePrefix(&argument, "--processes=")) {
@@ -68,8 +73,9 @@ int Explore(const Arguments& arguments, uint64_t first) {
   PrepareSchedules();
   for (uint64_t seed = first; seed <= arguments.last; seed += arguments.processes) {
     std::vector<std::string> events;
-    const ScheduleResult result =
-        RunSchedule(seed, Sabotage::kNothing, arguments.prints_events ? &events : nullptr);
+    std::vector<std::string>* const log = arguments.prints_events ? &events : nullptr;
+    const ScheduleResult result = arguments.adds ? RunSumSchedule(seed, Sabotage::kNothing, log)
+                                                 : RunSchedule(seed, Sabotage::kNothing, log);
     for (const std::string& event : events) std::cout << event << "\n";
     for (const std::string& finding : result.findings) {
       std::cout << "seed " << seed << ": " << finding << std::endl;
@@ -115,7 +121,8 @@ int Main(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     if (Read(argv[i], &arguments)) continue;
-    std::cerr << "expected --seeds=FIRST:LAST, --processes=N or --events, got " << argv[i] << "\n";
+    std::cerr << "expected --seeds=FIRST:LAST, --sums, --processes=N or --events, got " << argv[i]
+              << "\n";
     return 2;
   }
   // `bazel run` begins where the files are that the program needs.

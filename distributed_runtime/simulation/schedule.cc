@@ -13,6 +13,7 @@
 #include "distributed_runtime/simulation/chance.h"
 #include "distributed_runtime/simulation/sim_client.h"
 #include "distributed_runtime/simulation/sim_cluster.h"
+#include "distributed_runtime/simulation/sim_sums.h"
 #include "distributed_runtime/simulation/sim_trace.h"
 #include "distributed_runtime/simulation/virtual_threads.h"
 #include "distributed_runtime/thread_cache.h"
@@ -24,24 +25,26 @@ namespace {
 
 // Clients begin nothing afterwards, and faults are over.
 constexpr absl::Duration kActive = absl::Seconds(12);
-// A lease ends after 31 heartbeats; no other wait takes as long.
+// A lease ends after 31 heartbeats. Three sums take less where all answers of the leader are late,
+// and a sum that waits for who does not come takes 30 seconds; then its task may wait for others.
 constexpr absl::Duration kMostUntilClean = absl::Seconds(60);
+
+// What programs do.
+enum class Work { kSteps, kSums };
 
 // All that belongs to one schedule.
 class Schedule {
  public:
-  Schedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log)
+  Schedule(uint64_t seed, Work work, Sabotage sabotage, std::vector<std::string>* log)
       : seed_(seed),
+        work_(work),
         chance_(Mixed(seed, "schedule")),
         threads_(Mixed(seed, "threads")),
         trace_(&threads_, log),
         network_(&threads_, &trace_, Mixed(seed, "network"), sabotage),
         cluster_(&threads_, &network_, &trace_, sabotage,
                  [this](int task, int process, std::shared_ptr<Master> master) {
-                   if (task >= num_clients_) return;
-                   // The other tasks begin at the same time, and not to find them is no error.
-                   VirtualThreads::Sleep(absl::Milliseconds(1));
-                   SimClient(&clients_, task, process, std::move(master), seed_).Run();
+                   RunProgram(task, process, std::move(master));
                  }),
         num_clients_(1 + chance_.Below(2)) {
     clients_.threads = &threads_;
@@ -82,6 +85,17 @@ class Schedule {
 
  private:
   void Find(const std::string& text) { clients_.findings.push_back(text); }
+
+  void RunProgram(int task, int process, std::shared_ptr<Master> master) {
+    if (work_ == Work::kSteps && task >= num_clients_) return;
+    // The other tasks begin at the same time, and not to find them is no error.
+    VirtualThreads::Sleep(absl::Milliseconds(1));
+    if (work_ == Work::kSteps) {
+      return SimClient(&clients_, task, process, std::move(master), seed_).Run();
+    }
+    const bool is_large = Mixed(seed_, "size") % 3 != 0;
+    SimSums(&clients_, task, process, std::move(master), seed_, is_large).Run();
+  }
 
   // The last task may begin late.
   void BeginTasks() {
@@ -140,6 +154,7 @@ class Schedule {
 
   // Members are destroyed from the bottom up: who uses the threads before them.
   const uint64_t seed_;
+  const Work work_;
   Chance chance_;
   VirtualThreads threads_;
   SimTrace trace_;
@@ -150,10 +165,8 @@ class Schedule {
   int faults_ = 0;
 };
 
-}  // namespace
-
-ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log) {
-  auto schedule = std::make_unique<Schedule>(seed, sabotage, log);
+ScheduleResult RunOne(uint64_t seed, Work work, Sabotage sabotage, std::vector<std::string>* log) {
+  auto schedule = std::make_unique<Schedule>(seed, work, sabotage, log);
   const bool has_ended = schedule->Run();
   ThreadCache::Global()->GiveTo(nullptr);
   ScheduleResult result = schedule->Result();
@@ -162,6 +175,16 @@ ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::st
   static auto* const hanging = new std::vector<std::unique_ptr<Schedule>>;
   hanging->push_back(std::move(schedule));
   return result;
+}
+
+}  // namespace
+
+ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log) {
+  return RunOne(seed, Work::kSteps, sabotage, log);
+}
+
+ScheduleResult RunSumSchedule(uint64_t seed, Sabotage sabotage, std::vector<std::string>* log) {
+  return RunOne(seed, Work::kSums, sabotage, log);
 }
 
 void PrepareSchedules() {
@@ -180,6 +203,7 @@ void PrepareSchedules() {
     std::abort();
   }
   SimGraph::Of(0);
+  SumGraph::Of(0);
   // Sessions of masters that are gone are no news here.
   SetHostLogLevel(MS_LOG_ERROR);
 }

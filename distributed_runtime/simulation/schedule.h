@@ -14,7 +14,7 @@ struct ScheduleResult {
   // What must not be: wrong values, unclear errors, steps that hang, what is held at the end.
   std::vector<std::string> findings;
   uint64_t trace = 0;  // of all events, see SimTrace
-  int64_t steps = 0;   // increments that clients asked for
+  int64_t steps = 0;   // increments, or sums, that clients asked for
   int64_t failed = 0;  // requests of clients that failed
   int faults = 0;
 };
@@ -26,6 +26,11 @@ struct ScheduleResult {
 // PrepareSchedules was called before. What hangs keeps its threads and memory.
 ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
                            std::vector<std::string>* log = nullptr);
+
+// The same with programs in all three tasks, which add tensors with each other (sim_sums.h), and
+// end when they have their last sum. Some answers about meetings are eight seconds late.
+ScheduleResult RunSumSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
+                              std::vector<std::string>* log = nullptr);
 
 // Loads the kernels, makes the clients' graphs, and has the steady clock begin with virtual time.
 // Ends the process if there are none, or if that clock has been read.

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "framework/tensor.h"
 
@@ -92,17 +91,7 @@ StepSignature SimGraph::Add(Way way, int task) const {
 
 SimClient::SimClient(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
                      uint64_t seed)
-    : clients_(*clients),
-      cluster_(*clients->cluster),
-      task_(task),
-      process_(process),
-      master_(std::move(master)),
-      chance_(Mixed(seed, absl::StrCat("client ", task, " ", process))),
-      graph_(SimGraph::Of(task)) {}
-
-bool SimClient::IsOver() const {
-  return clients_.threads->now() >= clients_.end || cluster_.IsOver(task_, process_);
-}
+    : SimProgram(clients, task, process, std::move(master), seed), graph_(SimGraph::Of(task)) {}
 
 void SimClient::Run() {
   for (int i = 0; i < kMostSessions && steps_ < kMostSteps && !IsOver(); ++i) {
@@ -119,7 +108,8 @@ void SimClient::Run() {
   }
 }
 
-// Until a step fails, or for a while; sometimes one more step shows what follows an error.
+// Until a step fails, or for a while; sometimes one more step shows what follows an error. Steps
+// are prepared anew each time, so that graphs are registered amid faults, too.
 void SimClient::RunSession(MasterSession* session) {
   processes_.clear();
   for (int task = 0; task < SimCluster::kTasks; ++task) {
@@ -138,22 +128,12 @@ void SimClient::RunSession(MasterSession* session) {
   }
 }
 
-// Steps are prepared anew each time, so that graphs are registered amid faults, too.
-StatusOr<SimClient::Step> SimClient::Prepare(MasterSession* session, GraphSender* sender,
-                                             const StepSignature& signature) {
-  proto::GraphChunk chunk;
-  proto::SignatureRecord record;
-  MS_RETURN_IF_ERROR(sender->AddChanges(graph_.graph(), &chunk));
-  EncodeSignature(signature, &record);
-  return session->Prepare(chunk, record);
-}
-
 bool SimClient::IsOld(int task) const {
   return !cluster_.IsUp(task) || cluster_.ProcessOf(task) != processes_[task];
 }
 
 bool SimClient::Set(MasterSession* session, GraphSender* sender) {
-  const StatusOr<Step> step = Prepare(session, sender, graph_.Set());
+  const StatusOr<Step> step = Prepare(session, sender, graph_.graph(), graph_.Set());
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;
@@ -172,7 +152,7 @@ bool SimClient::Set(MasterSession* session, GraphSender* sender) {
   const std::vector<Tensor> feeds = {Tensor::Scalar<float>(static_cast<float>(base))};
   const Status status = session->Run(*step, feeds, {}, RunOptions());
   clients_.trace->Note("client ", task_, " sets ", base, ": ", status.message());
-  if (cluster_.IsOver(task_, process_)) return false;
+  if (HasEnded()) return false;
   if (!status.ok()) {
     Judge(status, false);
     return false;
@@ -184,12 +164,12 @@ bool SimClient::Set(MasterSession* session, GraphSender* sender) {
 }
 
 bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way way, int task) {
-  const StatusOr<Step> step = Prepare(session, sender, graph_.Add(way, task));
+  const StatusOr<Step> step = Prepare(session, sender, graph_.graph(), graph_.Add(way, task));
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;
   }
-  if (cluster_.IsOver(task_, process_)) return false;
+  if (HasEnded()) return false;
   const bool is_old = IsOld(task) || (way == SimGraph::Way::kVia && IsOld(graph_.ViaTask(task)));
   SimLedger& ledger = clients_.ledgers[{task_, task}];
   if (!IsOld(task)) ledger.BeginAdd(processes_[task]);
@@ -210,7 +190,7 @@ bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way w
   clients_.trace->Note("client ", task_, " adds in ", task, ", way ", static_cast<int>(way), ": ",
                        status.message());
   // Nobody is told what a client that has ended was told.
-  if (cluster_.IsOver(task_, process_)) return false;
+  if (HasEnded()) return false;
   ++clients_.steps;
   if (!status.ok()) {
     Judge(status, cancellation != nullptr);
@@ -224,25 +204,6 @@ bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way w
   const Status explained = ledger.EndAdd(fetches[0].data<float>()[0]);
   if (!explained.ok()) Report(std::string(explained.message()));
   return explained.ok();
-}
-
-void SimClient::Judge(const Status& error, bool was_cancelled) {
-  ++clients_.failed;
-  if (cluster_.IsOver(task_, process_)) return;
-  const bool is_usual = absl::IsUnavailable(error) || absl::IsAborted(error) ||
-                        absl::IsDeadlineExceeded(error) || absl::IsCancelled(error) ||
-                        absl::StrContains(error.message(), "closed");
-  if (was_cancelled && absl::IsCancelled(error)) return;
-  if (!is_usual) Report(absl::StrCat("no fault explains the error ", error.ToString()));
-  if (!cluster_.HasFaults()) Report(absl::StrCat("without a fault: ", error.ToString()));
-  if (!absl::StrContains(error.message(), "/job:worker/replica:0/task:")) {
-    Report(absl::StrCat("the error names no task: ", error.ToString()));
-  }
-}
-
-void SimClient::Report(const std::string& text) {
-  clients_.trace->Note("FOUND: ", text);
-  clients_.findings.push_back(absl::StrCat("client ", task_, ": ", text));
 }
 
 }  // namespace millstream

@@ -9,35 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/time.h"
-#include "absl/types/span.h"
+#include "absl/strings/string_view.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/step_signature.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/master.h"
-#include "distributed_runtime/simulation/chance.h"
-#include "distributed_runtime/simulation/sim_cluster.h"
-#include "distributed_runtime/simulation/sim_ledger.h"
-#include "distributed_runtime/simulation/sim_trace.h"
-#include "distributed_runtime/simulation/virtual_threads.h"
-#include "framework/status.h"
+#include "distributed_runtime/simulation/sim_program.h"
 
 namespace millstream {
-
-// What the clients of a schedule share.
-struct SimClients {
-  VirtualThreads* threads = nullptr;
-  SimCluster* cluster = nullptr;
-  SimTrace* trace = nullptr;
-  absl::Time end;  // nothing begins after that
-  // By the tasks of client and variable.
-  std::map<std::pair<int, int>, SimLedger> ledgers;
-  int64_t steps = 0;
-  int64_t failed = 0;
-  // What must not be.
-  std::vector<std::string> findings;
-};
 
 // The steps of a client, which has a variable in each task. Each step increments one of them, in
 // one of several ways to exchange tensors, and reads it.
@@ -77,34 +57,20 @@ class SimGraph {
 };
 
 // Opens sessions of its task's master, one after another, until the time is over or its process is.
-// An error must be one that a fault explains, and name a task.
-class SimClient {
+class SimClient final : public SimProgram {
  public:
-  // REQUIRES: `clients` outlives the object.
+  // As SimProgram.
   SimClient(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
             uint64_t seed);
   void Run();
 
  private:
-  using Step = std::shared_ptr<const MasterStep>;
-
-  bool IsOver() const;
   void RunSession(MasterSession* session);
-  StatusOr<Step> Prepare(MasterSession* session, GraphSender* sender,
-                         const StepSignature& signature);
   bool Set(MasterSession* session, GraphSender* sender);
   bool Add(MasterSession* session, GraphSender* sender, SimGraph::Way way, int task);
   // Whether the session knows another process of the task than the present one.
   bool IsOld(int task) const;
-  void Judge(const Status& error, bool was_cancelled);
-  void Report(const std::string& text);
 
-  SimClients& clients_;
-  SimCluster& cluster_;
-  const int task_;
-  const int process_;
-  const std::shared_ptr<Master> master_;
-  Chance chance_;
   const SimGraph& graph_;
   std::vector<int> processes_;  // of the tasks, when the session had begun
   int steps_ = 0;

@@ -83,9 +83,10 @@ void SimCluster::Kill(int task, absl::Duration away) {
     if (sabotage_ == Sabotage::kOldTask) {
       old_.push_back(std::move(server));
     } else {
-      // What the server does in its destructor reaches nobody.
+      // What the server does in its destructor reaches nobody, and nobody waits for it.
       network_.End(task);
-      server.reset();
+      threads_.Start(absl::StrCat("end of ", task),
+                     [killed = std::move(server)]() mutable { killed.reset(); });
     }
     BeginAgain(task, away);
   });
@@ -97,15 +98,26 @@ void SimCluster::Leave(int task, absl::Duration away) {
     if (here.server == nullptr || here.is_leaving) return;
     trace_.Note("task ", task, " leaves");
     NoteFault();
-    here.is_leaving = true;
-    here.server->Stop();
-    ++here.ended;
-    std::shared_ptr<Server> server = std::move(here.server);
-    here.server = nullptr;
-    network_.End(task);
-    server.reset();
+    EndHere(task);
     BeginAgain(task, away);
   });
+}
+
+void SimCluster::Finish(int task) {
+  trace_.Note("the program of task ", task, " ends");
+  EndHere(task);
+}
+
+void SimCluster::EndHere(int task) {
+  Task& here = tasks_[task];
+  here.is_leaving = true;
+  if (sabotage_ == Sabotage::kHasty) network_.End(task);
+  here.server->Stop();
+  ++here.ended;
+  std::shared_ptr<Server> server = std::move(here.server);
+  here.server = nullptr;
+  network_.End(task);
+  server.reset();
 }
 
 void SimCluster::StopAll() {

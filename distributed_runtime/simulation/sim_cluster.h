@@ -36,6 +36,9 @@ class SimCluster {
   void Kill(int task, absl::Duration away);
   // Server::Stop, and then the process ends. The task begins again.
   void Leave(int task, absl::Duration away);
+  // The same for a program that has come to its end, on its own thread: the task does not begin
+  // again. That is no fault.
+  void Finish(int task);
   // Stops all tasks, and ends heartbeats.
   void StopAll();
 
@@ -67,6 +70,7 @@ class SimCluster {
     std::shared_ptr<bool> sweeper;
   };
   void BeginHere(int task);
+  void EndHere(int task);
   void BeginAgain(int task, absl::Duration away);
   void Beat(int task);
   void Pulse(int task, const char* name, const std::shared_ptr<bool>& beats,

@@ -25,6 +25,8 @@ absl::Duration LatencyOf(uint64_t key) {
          absl::Microseconds(20);
 }
 
+constexpr absl::Duration kLate = absl::Seconds(8);
+
 std::pair<int, int> Pair(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
 
 // The thread that hands a request to its handler has nothing else to do.
@@ -220,7 +222,25 @@ void SimNetwork::Answer(const std::shared_ptr<SimCall>& call, const Status& stat
   }
   call->status = status;
   call->response = std::move(response);
-  Send(call, true, LatencyOf(Mixed(call->key, "answer")));
+  const bool is_piece = call->method == "CollectivePiece";
+  if (sabotage_ == Sabotage::kOldPiece && is_piece) {
+    call->response = OldPiece(*call, call->response);
+  }
+  Send(call, true, LatencyOfAnswer(*call));
+}
+
+// Of two requests to a task, one is for what it gives, and one for its piece of the sum.
+Payload SimNetwork::OldPiece(const SimCall& call, const Payload& piece) {
+  pieces_[{call.from->task, call.to_task, call.count}] = piece;
+  const auto old = pieces_.find({call.from->task, call.to_task, call.count - 2});
+  return old == pieces_.end() ? piece : old->second;
+}
+
+// The answer about a meeting may stay behind others for many heartbeats.
+absl::Duration SimNetwork::LatencyOfAnswer(const SimCall& call) {
+  const uint64_t key = Mixed(call.key, "answer");
+  const bool is_late = call.method == "JoinCollective" && Mixed(key) % 8 == 0;
+  return LatencyOf(key) + (is_late ? kLate : absl::ZeroDuration());
 }
 
 void SimNetwork::Refuse(const std::shared_ptr<SimCall>& call, const std::string& text) {

@@ -21,9 +21,11 @@ namespace millstream {
 // What a simulation does wrong, so that one sees that it is noticed.
 enum class Sabotage {
   kNothing,
-  kTwice,    // requests to run a part of a step arrive twice
-  kLost,     // the answer to the first of these is lost, and nobody is told
-  kOldTask,  // a task that was killed goes on to answer those who knew it
+  kTwice,     // requests to run a part of a step arrive twice
+  kLost,      // the answer to the first of these is lost, and nobody is told
+  kOldTask,   // a task that was killed goes on to answer those who knew it
+  kOldPiece,  // a task gets a piece of an earlier sum
+  kHasty,     // a program's process ends before its server has stopped
 };
 
 class SimCall;
@@ -74,6 +76,8 @@ class SimNetwork {
   void Arrive(const std::shared_ptr<SimCall>& call, bool is_response, uint64_t key);
   void Hand(const std::shared_ptr<SimCall>& call, bool answers);
   void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
+  static absl::Duration LatencyOfAnswer(const SimCall& call);
+  Payload OldPiece(const SimCall& call, const Payload& piece);
   // The call ends with UNAVAILABLE soon.
   void Refuse(const std::shared_ptr<SimCall>& call, const std::string& text);
   // The same at a given time, by any status.
@@ -90,7 +94,9 @@ class SimNetwork {
   std::map<std::pair<const SimProcess*, int>, std::shared_ptr<SimProcess>> known_;
   std::map<std::pair<int, int>, absl::Time> held_;                // by tasks, the smaller first
   std::map<std::tuple<int, int, std::string>, uint64_t> counts_;  // of requests
-  std::map<uint64_t, std::shared_ptr<SimCall>> open_;             // by number
+  // By sender, task and count, with kOldPiece.
+  std::map<std::tuple<int, int, uint64_t>, Payload> pieces_;
+  std::map<uint64_t, std::shared_ptr<SimCall>> open_;  // by number
   uint64_t next_ = 1;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "distributed_runtime/simulation/schedule.h"
 #include "distributed_runtime/simulation/sim_ledger.h"
+#include "distributed_runtime/simulation/sim_sum_ledger.h"
 #include "distributed_runtime/simulation/virtual_threads.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -172,10 +173,14 @@ class ScheduleTest : public ::testing::Test {
     PrepareSchedules();
   }
 
+  using Runner = ScheduleResult (*)(uint64_t seed, Sabotage sabotage,
+                                    std::vector<std::string>* log);
+
   // The first seed whose schedule finds what has `text`; -1: there is none.
-  static int64_t FirstThatFinds(const std::string& text, Sabotage sabotage) {
+  static int64_t FirstThatFinds(const std::string& text, Sabotage sabotage,
+                                Runner run = &RunSchedule) {
     for (int64_t seed = 0; seed < 500; ++seed) {
-      const ScheduleResult result = RunSchedule(static_cast<uint64_t>(seed), sabotage);
+      const ScheduleResult result = run(static_cast<uint64_t>(seed), sabotage, nullptr);
       for (const std::string& finding : result.findings) {
         if (absl::StrContains(finding, text)) return seed;
       }
@@ -229,6 +234,60 @@ TEST_F(ScheduleTest, AnAnswerThatIsLostIsFound) {
 
 TEST_F(ScheduleTest, ATaskThatIsTakenForItsOldProcessIsFound) {
   EXPECT_GE(FirstThatFinds("a process that its session knew had ended", Sabotage::kOldTask), 0);
+}
+
+// ---- Schedules of sums ----
+
+TEST(SimSumLedgerTest, MembersOfAMeetingAreToldTheSame) {
+  SimSumLedger ledger;
+  double sum = 0;
+  for (int task = 0; task < SimSumLedger::kTasks; ++task) {
+    sum += SimSumLedger::Given(task, ledger.Begin(task));
+  }
+  EXPECT_EQ(sum, 1001001);
+  EXPECT_EQ(ledger.End(0, 1, sum), absl::OkStatus());
+  EXPECT_EQ(ledger.End(2, 1, sum), absl::OkStatus());
+  ASSERT_EQ(ledger.Begin(1), 2);
+  const double other = sum + SimSumLedger::Given(1, 1);
+  EXPECT_FALSE(ledger.End(1, 2, other).ok());  // task 0 was told the first one
+}
+
+TEST(SimSumLedgerTest, ASumWithoutTheMemberIsOfNoMeeting) {
+  SimSumLedger ledger;
+  for (int task = 0; task < SimSumLedger::kTasks; ++task) ledger.Begin(task);
+  EXPECT_FALSE(ledger.End(0, 1, SimSumLedger::Given(1, 1)).ok());
+  EXPECT_FALSE(ledger.End(1, 1, 2001001).ok());  // task 2 has no second member
+}
+
+TEST_F(ScheduleTest, SumsEndRightAndLeaveNothing) {
+  int64_t sums = 0;
+  int64_t failed = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const ScheduleResult result = RunSumSchedule(seed);
+    EXPECT_THAT(result.findings, IsEmpty()) << "seed " << seed;
+    sums += result.steps;
+    failed += result.failed;
+  }
+  EXPECT_GT(sums, 300);
+  EXPECT_GT(failed, 10);
+}
+
+TEST_F(ScheduleTest, ASeedGivesTheSameSumsAgain) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    std::vector<std::string> first;
+    std::vector<std::string> second;
+    RunSumSchedule(seed, Sabotage::kNothing, &first);
+    RunSumSchedule(seed, Sabotage::kNothing, &second);
+    EXPECT_EQ(first, second) << "seed " << seed;
+  }
+}
+
+TEST_F(ScheduleTest, APieceOfAnotherSumIsFound) {
+  EXPECT_GE(FirstThatFinds(" meeting", Sabotage::kOldPiece, &RunSumSchedule), 0);
+}
+
+TEST_F(ScheduleTest, AProcessThatEndsBeforeOthersHaveTheirSumsIsFound) {
+  EXPECT_GE(FirstThatFinds("without a fault", Sabotage::kHasty, &RunSumSchedule), 0);
 }
 
 }  // namespace

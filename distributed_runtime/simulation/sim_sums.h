@@ -1,0 +1,53 @@
+// A program that adds tensors with the other tasks of a schedule, and then ends.
+#ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_SUMS_H_
+#define MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_SUMS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/step_signature.h"
+#include "distributed_runtime/simulation/sim_program.h"
+
+namespace millstream {
+
+// The sum of what each task feeds, as one task sees it.
+class SumGraph {
+ public:
+  // That of a task. It is made once in a process, and not changed.
+  static const SumGraph& Of(int task);
+  const Graph& graph() const { return graph_; }
+  StepSignature Sum() const { return {{fed_}, {sum_}, {}}; }
+
+ private:
+  explicit SumGraph(int task);
+
+  Graph graph_;
+  GraphBuilder build_;
+  Output fed_;
+  Output sum_;
+};
+
+// Takes part in some sums, by a session of its own task alone, and lets the process end as soon as
+// it has the last one. In some schedules the tensors come with their members, in others the tasks
+// exchange them in pieces.
+class SimSums final : public SimProgram {
+ public:
+  // As SimProgram. `is_large` is the same for all tasks.
+  SimSums(SimClients* clients, int task, int process, std::shared_ptr<Master> master, uint64_t seed,
+          bool is_large);
+  void Run();
+
+ private:
+  void RunSession();
+  void AddAll(MasterSession* session);
+  bool AddOnce(MasterSession* session, const Step& step);
+
+  const SumGraph& graph_;
+  const int64_t size_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_RUNTIME_SIMULATION_SIM_SUMS_H_
