@@ -4,13 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
 #include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/tensor_coding.h"
-#include "distributed_runtime/testing/cluster_fixture.h"
+#include "distributed_runtime/testing/collectives_fixture.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,96 +19,6 @@ using ::testing::HasSubstr;
 
 // Elements that come with their member, and that tasks exchange in pieces of several sizes.
 constexpr int64_t kSizes[] = {0, 1, 5, 8193, 40000};
-
-class ClusterCollectivesTest : public ClusterTest {
- protected:
-  void AskFor(int task, int device) {
-    build.set_device(absl::StrCat("/job:worker/task:", task, "/device:CPU:", device));
-  }
-  Output Collective(const std::string& op, int task, int device, const std::vector<Output>& inputs,
-                    GraphBuilder::Attrs attrs) {
-    AskFor(task, device);
-    const Output output = Op(op, inputs, attrs);
-    build.set_device("");
-    return output;
-  }
-  Output Reduce(int task, int device, const Output& input, int64_t group_size,
-                const std::string& final = "Id") {
-    return Collective("CollectiveReduce", task, device, {input},
-                      {{"group_size", group_size},
-                       {"group_key", int64_t{1}},
-                       {"instance_key", int64_t{0}},
-                       {"merge_op", std::string("Add")},
-                       {"final_op", final},
-                       {"subdiv_offsets", std::vector<int64_t>{0}}});
-  }
-  // A broadcast from one task to the other, as the sender's or the receiver's output.
-  Output Broadcast(int task, int64_t size, bool sends) {
-    const GraphBuilder::Attrs attrs = {{"T", DataType::kFloat},
-                                       {"group_size", int64_t{2}},
-                                       {"group_key", int64_t{1}},
-                                       {"instance_key", int64_t{2}},
-                                       {"shape", PartialShape({size})}};
-    if (!sends) return Collective("CollectiveBcastRecv", task, 0, {}, attrs);
-    return Collective("CollectiveBcastSend", task, 0, {Numbers(task, 0, size, 7)}, attrs);
-  }
-  // A constant of `size` elements, each of them another, on a device.
-  Output Numbers(int task, int device, int64_t size, float first) {
-    AskFor(task, device);
-    const Output output = Constant(Tensor::Vector<float>(Values(size, first)));
-    build.set_device("");
-    return output;
-  }
-  static std::vector<float> Values(int64_t size, float first) {
-    std::vector<float> values;
-    for (int64_t i = 0; i < size; ++i) values.push_back(first + static_cast<float>(i % 1000));
-    return values;
-  }
-  static proto::ConfigProto TwoDevices() {
-    proto::ConfigProto config;
-    (*config.mutable_device_count())["CPU"] = 2;
-    return config;
-  }
-  static std::string Device(int task) {
-    return absl::StrCat("/job:worker/replica:0/task:", task, "/device:CPU:0");
-  }
-  // Of Reduce, to ask who is missing.
-  static CollectiveSpec Spec(int64_t group_size) {
-    CollectiveSpec spec;
-    spec.dtype = DataType::kFloat;
-    spec.group_size = group_size;
-    spec.group_key = 1;
-    return spec;
-  }
-  // Whether the leader knows that the device of a task waits.
-  static bool HasArrived(const ResourceRef<ClusterCollectives>& leader, int64_t group_size,
-                         int task) {
-    const std::string all = leader->Missing(Spec(group_size), "nobody");
-    const std::string there = leader->Missing(Spec(group_size), Device(task));
-    return absl::StrContains(there, "besides ") ? absl::StrContains(all, Device(task))
-                                                : !absl::StrContains(all, Device(task));
-  }
-  int64_t SentBytes(int task) {
-    proto::TaskStatusRecord status;
-    servers_[task]->AddStatus(&status);
-    int64_t bytes = 0;
-    for (const proto::TrafficRecord& traffic : status.traffic()) bytes += traffic.sent_bytes();
-    return bytes;
-  }
-  // As Run, in a session of that task alone.
-  StatusOr<std::vector<Tensor>> RunOn(int task, const Output& fetch, int64_t timeout_ms = 0) {
-    proto::ConfigProto config;
-    config.add_device_filters(absl::StrCat("/job:worker/task:", task));
-    const std::unique_ptr<Session> own = Open(task, config);
-    StepSignature signature;
-    signature.fetches = {fetch};
-    std::vector<Tensor> fetched(1);
-    RunOptions options;
-    options.timeout_ms = timeout_ms == 0 ? kHangGuardMillis : timeout_ms;
-    MS_RETURN_IF_ERROR(own->Run(signature, {}, absl::MakeSpan(fetched), options));
-    return fetched;
-  }
-};
 
 TEST_F(ClusterCollectivesTest, MembersOfOneStepGetTheSum) {
   session = Open(0, TwoDevices());
@@ -381,102 +288,6 @@ TEST_F(ClusterCollectivesTest, AMemberWhoseAnswerIsLateIsAwaited) {
   }
   transports_[1]->ReleaseResponses();
   for (std::thread& thread : threads) thread.join();
-}
-
-// ---- A task whose program ends when it has its result ----
-
-TEST_F(ClusterCollectivesTest, AServerThatStopsGivesWhatOthersHaveStillToAskFor) {
-  const Output sent = Broadcast(0, 20001, true);
-  const Output received = Broadcast(1, 20001, false);
-  transports_[1]->HoldResponses("JoinCollective");
-  std::thread receiver([&] {
-    const auto got = RunOn(1, received);
-    ASSERT_TRUE(got.ok()) << got.status();
-    EXPECT_EQ(Elements<float>((*got)[0]), Values(20001, 7));
-  });
-  EXPECT_TRUE(RunOn(0, sent).ok());
-  std::thread stopping([&] { servers_[0]->Stop(); });
-  EXPECT_TRUE(servers_[0]->Join(kHangGuard));
-  transports_[1]->ReleaseResponses();
-  receiver.join();
-  stopping.join();
-}
-
-TEST_F(ClusterCollectivesTest, AServerThatStopsWaitsUntilItsPiecesHaveArrived) {
-  const Output sent = Broadcast(1, 20001, true);
-  const Output received = Broadcast(0, 20001, false);
-  transports_[0]->HoldResponses("CollectivePiece");
-  std::thread receiver([&] {
-    const Status status = RunOn(0, received).status();
-    EXPECT_TRUE(status.ok()) << status;
-  });
-  EXPECT_TRUE(RunOn(1, sent).ok());
-  std::thread stopping([&] { servers_[1]->Stop(); });
-  // It asks until they have.
-  EXPECT_TRUE(Eventually([&] { return transports_[1]->Count("Farewell") > 2; }));
-  transports_[0]->ReleaseResponses();
-  receiver.join();
-  stopping.join();
-}
-
-TEST_F(ClusterCollectivesTest, ALeaderThatStopsWaitsUntilItsAnswersHaveArrived) {
-  const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, 3, 1), 2),
-                                    Reduce(1, 0, Numbers(1, 0, 3, 2), 2)};
-  transports_[1]->HoldResponses("JoinCollective");
-  std::thread member([&] {
-    const Status status = RunOn(1, sums[1]).status();
-    EXPECT_TRUE(status.ok()) << status;
-  });
-  EXPECT_TRUE(RunOn(0, sums[0]).ok());
-  std::thread stopping([&] { servers_[0]->Stop(); });
-  EXPECT_TRUE(Eventually([&] { return transports_[0]->Count("Farewell") > 2; }));
-  transports_[1]->ReleaseResponses();
-  member.join();
-  stopping.join();
-}
-
-TEST_F(ClusterCollectivesTest, AServerThatStopsDoesNotWaitForATaskThatIsGone) {
-  const Output sent = Broadcast(0, 20001, true);
-  const Output received = Broadcast(1, 20001, false);
-  transports_[1]->HoldResponses("JoinCollective");
-  std::thread receiver([&] { EXPECT_FALSE(RunOn(1, received).ok()); });
-  EXPECT_TRUE(RunOn(0, sent).ok());
-  servers_[1]->Stop();
-  receiver.join();
-  absl::Notification stopped;
-  std::thread stopping([&] {
-    servers_[0]->Stop();
-    stopped.Notify();
-  });
-  EXPECT_TRUE(Eventually([&] {
-    servers_[0]->worker()->Beat();
-    return stopped.HasBeenNotified();
-  }));
-  stopping.join();
-  transports_[1]->ReleaseResponses();
-}
-
-TEST_F(ClusterCollectivesTest, ATaskThatIsSilentHoldsUpNoEndForLong) {
-  const Output sent = Broadcast(0, 20001, true);
-  const Output received = Broadcast(1, 20001, false);
-  transports_[1]->HoldResponses("JoinCollective");
-  std::thread receiver(
-      [&] { EXPECT_EQ(RunOn(1, received).status().code(), absl::StatusCode::kUnavailable); });
-  EXPECT_TRUE(RunOn(0, sent).ok());
-  transports_[0]->Set(Fault::kLost);
-  servers_[0]->worker()->collectives()->Close(absl::Milliseconds(20));
-  transports_[0]->Set(Fault::kNone);
-  transports_[1]->ReleaseResponses();
-  receiver.join();
-}
-
-TEST_F(ClusterCollectivesTest, ATaskThatStopsRefusesMembersAndOtherRequests) {
-  servers_[0]->worker()->Stop();
-  const Output sum = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
-  ExpectError(RunOn(1, sum).status(), absl::StatusCode::kUnavailable,
-              {"/job:worker/replica:0/task:0 has stopped"});
-  ExpectError(TryOpen(1).status(), absl::StatusCode::kUnavailable,
-              {"/job:worker/replica:0/task:0 has stopped"});
 }
 
 TEST_F(ClusterCollectivesTest, ALargeOperationEndsWithItsStep) {
