@@ -45,6 +45,22 @@ TEST(VirtualThreadsTest, AWaitTakesVirtualTime) {
   EXPECT_LT(end - begin, absl::Hours(1) + absl::Seconds(1));
 }
 
+TEST(VirtualThreadsTest, AWaitWithALimitEndsAtATenthOfASecond) {
+  VirtualThreads threads(1);
+  absl::Time end;
+  threads.Start("waits", [&] {
+    absl::Mutex mutex;
+    const bool never = false;
+    absl::MutexLock lock(&mutex);
+    EXPECT_FALSE(mutex.AwaitWithTimeout(absl::Condition(&never), absl::Milliseconds(20)));
+    end = absl::Now();
+  });
+  const absl::Time tenth = threads.now() + absl::Milliseconds(100);
+  EXPECT_TRUE(threads.RunUntil(tenth + absl::Seconds(1)));
+  EXPECT_GE(end, tenth);
+  EXPECT_LT(end, tenth + absl::Milliseconds(1));
+}
+
 TEST(VirtualThreadsTest, AThreadThatWaitsGoesOnWhenAnotherActs) {
   VirtualThreads threads(1);
   absl::Mutex mutex;

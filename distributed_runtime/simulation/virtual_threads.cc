@@ -28,6 +28,8 @@ namespace {
 constexpr int64_t kMostTurns = 3'000'000;
 // Turns take some time, so that what asks for the time twice goes on.
 constexpr int64_t kTurnNanos = 1000;
+// Between the times when waits end that have a limit.
+constexpr int64_t kTimerNanos = 100'000'000;
 // The virtual time begins in the year 2001.
 constexpr int64_t kBeginNanos = 1'000'000'000'000'000'000;
 
@@ -216,6 +218,11 @@ void VirtualThreads::PassTurn(Thread* from, std::unique_lock<std::mutex>* lock) 
   lock->lock();
 }
 
+int64_t VirtualThreads::OnTimer(int64_t deadline) const {
+  if (deadline <= now_ || deadline > kNever - kTimerNanos) return deadline;
+  return (deadline + kTimerNanos - 1) / kTimerNanos * kTimerNanos;
+}
+
 void VirtualThreads::Block(Thread* thread, int64_t deadline, std::unique_lock<std::mutex>* lock) {
   thread->deadline = deadline;
   thread->state = Thread::State::kWaiting;
@@ -246,7 +253,7 @@ bool VirtualThreads::WaitHere(int64_t deadline, bool* came) {
   Thread* const thread = t_thread;
   if (thread == nullptr) return false;
   std::unique_lock<std::mutex> lock(thread->owner.mutex_);
-  if (thread->posts == 0) thread->owner.Block(thread, deadline, &lock);
+  if (thread->posts == 0) thread->owner.Block(thread, thread->owner.OnTimer(deadline), &lock);
   *came = thread->posts > 0;
   if (*came) --thread->posts;
   return true;
@@ -278,7 +285,7 @@ bool VirtualThreads::SleepAt(const void* word, uint32_t value, int64_t deadline)
   std::unique_lock<std::mutex> lock(thread->owner.mutex_);
   if (static_cast<const std::atomic<uint32_t>*>(word)->load() != value) return true;
   thread->word = word;
-  thread->owner.Block(thread, deadline, &lock);
+  thread->owner.Block(thread, thread->owner.OnTimer(deadline), &lock);
   thread->word = nullptr;
   return true;
 }

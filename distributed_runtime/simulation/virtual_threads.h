@@ -22,6 +22,10 @@ namespace millstream {
 // first wait with a time limit. So code that is written for real threads runs in a schedule that
 // can be repeated. Time does not pass while a thread runs.
 //
+// Waits with a time limit end at full tenths of a second, as with a coarse timer: a step that waits
+// looks every 20 milliseconds whether it is to end, which would be most of what happens. Sleeps and
+// events come when they are due.
+//
 // A thread that waits chooses the next one itself and gives it the turn, so that a turn costs one
 // change of threads, and none if the thread goes on. On one processor no other one has to be woken
 // for it: see StayOnOneProcessor.
@@ -90,6 +94,8 @@ class VirtualThreads {
   Thread* PickReady();
   int64_t NextTime() const;
   bool WakeSleepers();
+  // The end of a wait with this time limit.
+  int64_t OnTimer(int64_t deadline) const;
   void RunEvent(std::unique_lock<std::mutex>* lock);
   // Who runs next; null: the owner's thread, because nothing is left to do before the limit, or the
   // turns are used up.
