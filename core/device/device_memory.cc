@@ -12,6 +12,7 @@
 #include "framework/opaque_cell.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -427,12 +428,12 @@ const char* DeviceMemory::LaneOf(uint32_t stream) {
 
 // In the order in which work goes from stream to stream.
 bool DeviceMemory::AwaitIdle() {
-  const absl::Time deadline = absl::Now() + kLongestWaitForMemory;
+  const absl::Time deadline = SteadyNow() + kLongestWaitForMemory;
   for (DeviceStream* stream :
        {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
     const StatusOr<EventRef> end = stream->Mark();
     uint8_t done = 0;
-    while (end.ok() && done == 0 && absl::Now() < deadline) {
+    while (end.ok() && done == 0 && SteadyNow() < deadline) {
       if (!TakeAbiStatus(device_.functions->event_query(end->get(), &done)).ok()) return false;
       if (done == 0) absl::SleepFor(kPollInterval);
     }

@@ -52,6 +52,7 @@ void SessionGate::LeaveClosed() {
     absl::MutexLock lock(&mutex_);
     if (word_.fetch_sub(kStep, std::memory_order_acq_rel) == kClosed + kStep) {
       ReleaseOnce();
+      emptied_.SignalAll();
       destroy = std::exchange(destroy_, nullptr);
     }
   }
@@ -68,12 +69,12 @@ void SessionGate::Close(absl::Duration patience, const std::function<void()>& sa
   absl::MutexLock lock(&mutex_);
   word_.fetch_or(kClosed, std::memory_order_acq_rel);
   if (IsInside()) return;
-  const absl::Condition is_empty(this, &SessionGate::IsEmpty);
-  if (!mutex_.AwaitWithTimeout(is_empty, patience)) {
+  const auto is_empty = [this] { return IsEmpty(); };
+  if (!emptied_.Await(&mutex_, SteadyNow() + patience, is_empty)) {
     mutex_.Unlock();  // steps leave meanwhile
     say_so();
     mutex_.Lock();
-    mutex_.Await(is_empty);
+    emptied_.Await(&mutex_, absl::InfiniteFuture(), is_empty);
   }
   ReleaseOnce();
 }

@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -92,6 +93,7 @@ class SessionGate {
 
   std::atomic<int64_t> word_{0};
   absl::Mutex mutex_;
+  SteadyCondVar emptied_;  // the last step has left a closed gate
   std::function<void()> release_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> destroy_ ABSL_GUARDED_BY(mutex_);
 };

@@ -33,7 +33,7 @@ void StepListeners::WatchTime(absl::Time deadline, OutOfTime out_of_time, void* 
       const auto is_over = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_over_; };
       if (over_.Await(&mutex_, deadline, is_over)) return;
       while (HeldTimeLimits::AreHeld()) {
-        if (mutex_.AwaitWithTimeout(absl::Condition(&is_over_), absl::Milliseconds(1))) return;
+        if (over_.Await(&mutex_, SteadyNow() + absl::Milliseconds(1), is_over)) return;
       }
       mutex_.Await(absl::Condition(this, &StepListeners::HasEntriesOrIsOver));
       if (is_over_) return;

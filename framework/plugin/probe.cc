@@ -11,10 +11,11 @@
 #include <cstring>
 #include <optional>
 
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "framework/plugin/host_interfaces.h"
 #include "framework/plugin/probe_cache.h"
 #include "framework/plugin/probe_report.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 namespace {
@@ -86,9 +87,9 @@ enum class Report { kDone, kEnded, kTimeout };
 // Waits for the end of the report, or for the end of the process that would have written it.
 // `*stage` becomes the last byte before that.
 Report AwaitReport(int reader, absl::Duration timeout, char* stage) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   while (true) {
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     pollfd poller = {reader, POLLIN, 0};
     const int ready = poll(&poller, 1, static_cast<int>(left > 0 ? left : 0));
     if (ready < 0 && errno == EINTR) continue;
