@@ -14,6 +14,8 @@ _Elapsed = tuple[float | None, int | None]
 class SecondOrStepTimer:
     """Is due at the first step, and then every so many seconds or steps.
 
+    Seconds are those of ``time.monotonic``: setting the system's clock changes nothing.
+
     Parameters
     ----------
     every_secs
@@ -66,7 +68,7 @@ class SecondOrStepTimer:
         if step == self._last_step:
             return False
         if self._every_secs is not None:
-            return time.time() >= self._last_time + self._every_secs
+            return time.monotonic() >= self._last_time + self._every_secs
         assert self._every_steps is not None
         return step >= self._last_step + self._every_steps
 
@@ -83,7 +85,7 @@ class SecondOrStepTimer:
         tuple
             Seconds and steps since the last time; None and None the first time.
         """
-        now = time.time()
+        now = time.monotonic()
         elapsed: _Elapsed = (None, None)
         if self._last_step is not None:
             elapsed = (now - self._last_time, step - self._last_step)

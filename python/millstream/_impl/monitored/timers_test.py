@@ -26,7 +26,8 @@ def test_by_steps() -> None:
 
 def test_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr(time, "time", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "time", lambda: -now[0])  # the system's clock is set back
     timer = tf.train.SecondOrStepTimer(every_secs=5)
     assert timer.update_last_triggered_step(1) == (None, None)
     now[0] += 4.5

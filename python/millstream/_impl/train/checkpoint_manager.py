@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from millstream._impl.base.moments import Moment
 from millstream._impl.base.public import public
 from millstream._impl.base.whole_files import write_whole
 from millstream._impl.graph.arguments import FUNCTION, INTEGER, NUMBER, TEXT, or_none, takes
@@ -108,9 +109,9 @@ class CheckpointManager:
         self._sign = 1.0 if best == "max" else -1.0
         self._init_fn = init_fn
         self._latest: str | None = None
-        self._last_preserved = time.time() - 1.0
+        self._last_preserved = Moment.at(time.time() - 1.0)
         # When each was written, the oldest first, by path.
-        self._kept: dict[str, float] = {}
+        self._kept: dict[str, Moment] = {}
         self._recover()
         self._metrics = self._read_metrics()
 
@@ -120,7 +121,8 @@ class CheckpointManager:
         if state is None:
             return
         self._latest = state.model_checkpoint_path
-        self._last_preserved = min(state.last_preserved_timestamp or 0.0, time.time())
+        preserved = min(state.last_preserved_timestamp or 0.0, time.time())
+        self._last_preserved = Moment.at(preserved)
         paths = [path for path in state.all_model_checkpoint_paths if checkpoint_exists(path)]
         stamps = dict(
             zip(
@@ -130,7 +132,7 @@ class CheckpointManager:
             )
         )
         for path, changed in zip(paths, get_checkpoint_mtimes(paths), strict=True):
-            self._kept[path] = stamps.get(path, changed)
+            self._kept[path] = Moment.at(stamps.get(path, changed))
 
     # ---- What there is ----
 
@@ -204,7 +206,7 @@ class CheckpointManager:
             checkpoint_number = value_of_step(session, checkpoint_number)
         path: str = self._checkpoint.write(f"{self._prefix}-{checkpoint_number}", session)
         self._kept.pop(path, None)
-        self._kept[path] = time.time()
+        self._kept[path] = Moment.now()
         self._latest = path
         self._metrics.pop(path, None)
         if metric is not None and not math.isnan(metric):
@@ -226,7 +228,8 @@ class CheckpointManager:
         for path in old:
             written = self._kept.pop(path)
             self._metrics.pop(path, None)
-            if self._hours and written - self._hours * 3600.0 >= self._last_preserved:
+            interval = written.steady - self._last_preserved.steady
+            if self._hours and interval >= self._hours * 3600.0:
                 self._last_preserved = written
             else:
                 remove_checkpoint(path)
@@ -239,8 +242,8 @@ class CheckpointManager:
             os.sep,  # paths stay as they are
             os.path.relpath(self._latest, self._directory),
             below,
-            list(self._kept.values()),
-            self._last_preserved,
+            [written.date for written in self._kept.values()],
+            self._last_preserved.date,
         )
         write_state(self._directory, state, None)
 

@@ -57,9 +57,13 @@ def test_all_stay_when_no_number_is_given(tmp_path: Path) -> None:
     assert len(_names(tmp_path)) == len(manager.checkpoints) == 4
 
 
-def test_one_in_some_hours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("jump", [0.0, -1e6, 1e6])
+def test_one_in_some_hours_stays_also_when_the_clock_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
     now = [1000.0]
-    monkeypatch.setattr("time.time", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.time", lambda: now[0] + (jump if now[0] > 5000.0 else 0.0))
     with tf.Graph().as_default(), tf.Session():
         manager = _manager(tmp_path, 1, keep_checkpoint_every_n_hours=1.0)
         for _ in range(6):
@@ -68,7 +72,7 @@ def test_one_in_some_hours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert _names(tmp_path) == ["ckpt-2", "ckpt-4", "ckpt-6"]
     state = tf.train.get_checkpoint_state(str(tmp_path))
     assert list(state.all_model_checkpoint_paths) == [str(tmp_path / "ckpt-6")]
-    assert state.last_preserved_timestamp == 1000.0 + 4 * 1800.0
+    assert state.last_preserved_timestamp == 1000.0 + 4 * 1800.0 + jump
 
 
 @pytest.mark.parametrize(("best", "stays"), [("max", "ckpt-2"), ("min", "ckpt-3")])

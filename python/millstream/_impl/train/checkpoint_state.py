@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base.moments import Moment
 from millstream._impl.base.public import public
 from millstream._impl.base.whole_files import write_whole
 from millstream._impl.graph.arguments import LIST, NUMBER, TEXT, takes
@@ -328,9 +328,13 @@ class KeptCheckpoints:
     def __init__(self, max_to_keep: int | None, keep_every_n_hours: float) -> None:
         self._max_to_keep = max_to_keep or 0
         self._seconds = keep_every_n_hours * 3600
-        self._next_kept = time.time() + self._seconds
+        self._next_kept = Moment.now().steady + self._seconds
         self._last_kept: float | None = None
-        self.kept: list[tuple[str, float]] = []
+        self.kept: list[tuple[str, Moment]] = []
+
+    def take_over(self, dated: Iterable[tuple[str, float]]) -> None:
+        """Keep the checkpoints of an earlier saver: paths and dates, the newest last."""
+        self.kept = [(path, Moment.at(date)) for path, date in dated]
 
     def add(self, path: str) -> list[str]:
         """Note a new one. Returns the old ones to remove, once the folder's file has the new one.
@@ -339,13 +343,13 @@ class KeptCheckpoints:
         """
         if not self._max_to_keep:
             return []
-        self.kept = [each for each in self.kept if each[0] != path] + [(path, time.time())]
+        self.kept = [each for each in self.kept if each[0] != path] + [(path, Moment.now())]
         old: list[str] = []
         while len(self.kept) > self._max_to_keep:
             oldest, written = self.kept.pop(0)
-            if written > self._next_kept:
+            if written.steady > self._next_kept:
                 self._next_kept += self._seconds
-                self._last_kept = written
+                self._last_kept = written.date
             else:
                 old.append(oldest)
         return old
@@ -356,7 +360,7 @@ class KeptCheckpoints:
         if relative:
             paths = [os.path.relpath(each, folder) for each in paths]
             path = os.path.relpath(path, folder)
-        stamps = [stamp for _, stamp in self.kept]
+        stamps = [written.date for _, written in self.kept]
         return generate_checkpoint_state_proto(
             folder if not relative else os.sep, path, paths, stamps or None, self._last_kept
         )

@@ -209,7 +209,7 @@ class Saver:
         if not isinstance(last_checkpoints, (list, tuple)):
             raise TypeError(f"last_checkpoints: expected a list, got {last_checkpoints!r}")
         now = time.time()
-        self._kept.kept = [(path, now) for path in last_checkpoints]
+        self._kept.take_over((path, now) for path in last_checkpoints)
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
@@ -219,12 +219,12 @@ class Saver:
             raise TypeError(
                 f"last_checkpoints_with_time: expected a list, got {last_checkpoints_with_time!r}"
             )
-        self._kept.kept = [(path, stamp) for path, stamp in last_checkpoints_with_time]
+        self._kept.take_over(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Take over those of these checkpoints that are there, the newest last."""
         there = [path for path in checkpoint_paths if checkpoint_exists(path)]
-        self._kept.kept = list(zip(there, get_checkpoint_mtimes(there), strict=True))
+        self._kept.take_over(zip(there, get_checkpoint_mtimes(there), strict=True))
 
     # ---- Saving and restoring ----
 

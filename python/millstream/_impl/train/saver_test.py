@@ -165,6 +165,26 @@ def test_one_in_some_hours_is_never_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.index"))) == 3
 
 
+@pytest.mark.parametrize("jump", [0.0, -1e6, 1e6])
+def test_hours_between_checkpoints_do_not_see_that_the_clock_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.time", lambda: now[0] + (jump if now[0] > 5000.0 else 0.0))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.Variable(1.0, name="a")
+        saver = tf.train.Saver(max_to_keep=1, keep_checkpoint_every_n_hours=1.0)
+        sess.run(tf.global_variables_initializer())
+        for step in range(1, 7):
+            now[0] += 1900.0
+            saver.save(sess, str(tmp_path / "model"), global_step=step, write_meta_graph=False)
+    names = sorted(path.name for path in tmp_path.glob("*.index"))
+    assert names == ["model-2.index", "model-4.index", "model-6.index"]
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    assert list(state.all_model_checkpoint_timestamps) == [1000.0 + 6 * 1900.0 + jump]
+
+
 def test_relative_paths_are_below_the_folder(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.Variable(1.0, name="a")
