@@ -255,6 +255,12 @@ absl::Status CheckBinarySize(const Descriptor* message, absl::string_view bytes,
   return TooLarge(message, bytes.size(), "bytes");
 }
 
+int64_t ParsedBytes(const Descriptor* message, absl::string_view bytes, int64_t limit) {
+  SizeCounter counter(limit);
+  counter.Count(message, bytes, 0);
+  return counter.total();
+}
+
 absl::Status CheckTextSize(const Descriptor* message, absl::string_view text) {
   if (text.size() <= kSmallText) return absl::OkStatus();
   if (NumTextMessages(text) <= LimitFor(text.size()) / kTextMessageBytes) return absl::OkStatus();

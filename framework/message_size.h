@@ -3,6 +3,8 @@
 #ifndef MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
 #define MILLSTREAM_FRAMEWORK_MESSAGE_SIZE_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
@@ -14,6 +16,9 @@ namespace millstream {
 // it. `*has_incomplete_entries` is set to whether an entry of a map lacks its key or its value.
 absl::Status CheckBinarySize(const google::protobuf::Descriptor* message, absl::string_view bytes,
                              bool* has_incomplete_entries);
+// About what the parsed message would take in memory; any number above `limit` if it is more.
+int64_t ParsedBytes(const google::protobuf::Descriptor* message, absl::string_view bytes,
+                    int64_t limit);
 absl::Status CheckTextSize(const google::protobuf::Descriptor* message, absl::string_view text);
 
 }  // namespace millstream

@@ -1,6 +1,7 @@
 #include "core/checkpoint/bundle_reader.h"
 
 #include <algorithm>
+#include <climits>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "core/checkpoint/string_elements.h"
 #include "core/checkpoint/table.h"
 #include "core/io/crc32c.h"
+#include "framework/message_size.h"
 #include "framework/proto_conversion.h"
 
 namespace millstream {
@@ -40,35 +42,98 @@ StatusOr<BundleReader::Info> InfoOf(const proto::BundleEntryProto& entry) {
   return BundleReader::Info{dtype, std::move(shape)};
 }
 
+// True if strings of which a file has so many bytes take at most 14 times as much in memory, each
+// its object and its text. The objects of empty ones take 32 times as much.
+bool AreOfSomeLength(uint64_t count, uint64_t bytes) { return count <= 7 * bytes / 16; }
+
+// Takes the entries of an index, the header first.
+class IndexBuilder {
+ public:
+  explicit IndexBuilder(const TableFile& table)
+      : path_(table.path()), room_(kLeastIndexBytes + kIndexGrowth * table.size()) {}
+
+  Status Add(const std::string& key, absl::string_view value) {
+    if (index_.num_shards == 0) return TakeHeader(key, value);
+    proto::BundleEntryProto entry;
+    if (Exceeds(entry, value)) return TooLarge(key);
+    if (!entry.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
+        entry.shard_id() < 0 || entry.shard_id() >= index_.num_shards || entry.offset() < 0 ||
+        entry.size() < 0) {
+      return DamagedTensor(path_, key, "its entry is damaged");
+    }
+    const uint64_t bytes = kNodeBytes + key.size() + entry.SpaceUsedLong();
+    if (bytes > room_) return TooLarge(key);
+    room_ -= bytes;
+    index_.entries.emplace_hint(index_.entries.end(), key, std::move(entry));
+    return absl::OkStatus();
+  }
+
+  // The index, once all entries are added.
+  StatusOr<BundleIndex> Take() {
+    if (index_.num_shards == 0) return NoIndex();
+    return std::move(index_);
+  }
+
+ private:
+  // An index may take 40 MiB and so many times its size, in memory. The entry of a scalar takes 12
+  // times as much as in the file.
+  static constexpr uint64_t kLeastIndexBytes = uint64_t{40} << 20;
+  static constexpr uint64_t kIndexGrowth = 12;
+  // Of the map that has the entries, without key and entry.
+  static constexpr uint64_t kNodeBytes = 64;
+  // An entry of that size may be parsed before its memory is counted.
+  static constexpr size_t kSmallEntry = size_t{1} << 16;
+
+  Status TakeHeader(const std::string& key, absl::string_view value) {
+    proto::BundleHeaderProto header;
+    if (!key.empty() || value.size() > kSmallEntry ||
+        !header.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
+        header.num_shards() < 1 || header.num_shards() > kMostShards) {
+      return NoIndex();
+    }
+    if (header.endianness() != proto::BundleHeaderProto::LITTLE) {
+      return errors::Unimplemented(path_, ": its numbers are big-endian");
+    }
+    if (header.version().min_consumer() > 1) {
+      return errors::Unimplemented(path_, ": asks for readers of version ",
+                                   header.version().min_consumer(), ", this is one of version 1");
+    }
+    index_.num_shards = header.num_shards();
+    return absl::OkStatus();
+  }
+
+  // Before the entry is parsed: whether it would take more memory than there is room for.
+  bool Exceeds(const proto::BundleEntryProto& entry, absl::string_view value) const {
+    if (value.size() <= kSmallEntry) return false;
+    const auto room = static_cast<int64_t>(room_);
+    return value.size() > INT_MAX || ParsedBytes(entry.GetDescriptor(), value, room) > room;
+  }
+  Status NoIndex() const {
+    return absl::DataLossError(
+        absl::StrCat(path_, ": a table, but not the index of a checkpoint"));
+  }
+  Status TooLarge(const std::string& key) const {
+    return DamagedTensor(path_, key,
+                         "up to it, entries take more memory than a file of this size has a use "
+                         "for");
+  }
+
+  const std::string& path_;
+  uint64_t room_;
+  BundleIndex index_;
+};
+
 }  // namespace
 
 StatusOr<BundleIndex> ReadBundleIndex(FileSystem* files, const std::string& prefix) {
-  const std::string path = IndexPath(prefix);
-  MS_ASSIGN_OR_RETURN(TableEntries table, ReadTable(files, path));
-  proto::BundleHeaderProto header;
-  if (table.empty() || !table[0].first.empty() || !header.ParseFromString(table[0].second) ||
-      header.num_shards() < 1 || header.num_shards() > kMostShards) {
-    return absl::DataLossError(absl::StrCat(path, ": a table, but not the index of a checkpoint"));
-  }
-  if (header.endianness() != proto::BundleHeaderProto::LITTLE) {
-    return errors::Unimplemented(path, ": its numbers are big-endian");
-  }
-  if (header.version().min_consumer() > 1) {
-    return errors::Unimplemented(path, ": asks for readers of version ",
-                                 header.version().min_consumer(), ", this is one of version 1");
-  }
-  BundleIndex index;
-  index.num_shards = header.num_shards();
-  for (size_t i = 1; i < table.size(); ++i) {
-    auto [key, text] = std::exchange(table[i], {});  // no memory is held twice
-    proto::BundleEntryProto entry;
-    if (!entry.ParseFromString(text) || entry.shard_id() < 0 ||
-        entry.shard_id() >= index.num_shards || entry.offset() < 0 || entry.size() < 0) {
-      return DamagedTensor(path, key, "its entry is damaged");
-    }
-    index.entries.emplace_hint(index.entries.end(), std::move(key), std::move(entry));
-  }
-  return index;
+  MS_ASSIGN_OR_RETURN(const std::unique_ptr<TableFile> table,
+                      TableFile::Open(files, IndexPath(prefix)));
+  IndexBuilder builder(*table);
+  MS_RETURN_IF_ERROR(
+      table->Visit([&](uint64_t /*at*/, const std::string& key, absl::string_view value) {
+        return builder.Add(key, value);
+      }));
+  return builder.Take();
 }
 
 BundleReader::BundleReader(FileSystem* files, std::string prefix, BundleIndex index)
@@ -131,25 +196,57 @@ StatusOr<const ReadableFile*> BundleReader::FileOf(absl::string_view name,
                  absl::StrCat(size, " bytes are not within the file, which has ", shard.size));
 }
 
-// Of a tensor in slices, an element takes a byte or more in one of them. One that is missing is
-// found when the tensor is read.
+// Of a tensor in slices, some may be missing, which is found when the tensor is read. Those that
+// are there have a part of it that is worth the memory.
 Status BundleReader::CheckHeld(absl::string_view name) const {
   MS_ASSIGN_OR_RETURN(const Info info, Find(name));
   MS_ASSIGN_OR_RETURN(const proto::BundleEntryProto* const entry, FindEntry(name));
-  if (entry->slices().empty()) return FileOf(name, *entry).status();
+  const auto count = static_cast<uint64_t>(info.shape.num_elements());
+  if (entry->slices().empty()) return CheckPart(name, *entry, info.dtype, count);
   MS_ASSIGN_OR_RETURN(const std::vector<TensorSlice> slices, SlicesOf(name, info.shape));
   uint64_t bytes = 0;
+  uint64_t elements = 0;
   std::set<const proto::BundleEntryProto*> counted;  // a hostile list may have one many times
   for (const TensorSlice& slice : slices) {
     const StatusOr<const proto::BundleEntryProto*> part = FindEntry(SliceKey(name, slice));
     if (!part.ok() || !counted.insert(*part).second) continue;
-    MS_RETURN_IF_ERROR(FileOf(name, **part).status());
+    MS_ASSIGN_OR_RETURN(const Shape shape, slice.ShapeIn(info.shape));
+    MS_RETURN_IF_ERROR(CheckPart(name, **part, info.dtype, shape.num_elements()));
     bytes += static_cast<uint64_t>((*part)->size());
+    elements += static_cast<uint64_t>(shape.num_elements());
   }
-  const auto count = static_cast<uint64_t>(info.shape.num_elements());
-  if (count <= bytes) return absl::OkStatus();
+  const bool is_held = info.dtype == DataType::kString
+                           ? count <= elements || AreOfSomeLength(count, bytes)
+                           : count <= bytes && count * DataTypeSize(info.dtype) <= 8 * bytes;
+  if (is_held) return absl::OkStatus();
   return DamagedTensor(IndexPath(prefix()), name,
                        absl::StrCat(count, " elements are not in ", bytes, " bytes"));
+}
+
+// That the file has the entry's bytes, and that they may be those of so many elements.
+Status BundleReader::CheckPart(absl::string_view name, const proto::BundleEntryProto& entry,
+                               DataType dtype, uint64_t count) const {
+  MS_RETURN_IF_ERROR(FileOf(name, entry).status());
+  const auto size = static_cast<uint64_t>(entry.size());
+  if (dtype != DataType::kString) {
+    const uint64_t bytes = DataTypeSize(dtype);
+    if (size / bytes == count && size % bytes == 0) return absl::OkStatus();
+    return Damaged(name, entry, "its size is not that of its slice");
+  }
+  if (count > size) return Damaged(name, entry, "its size is not that of its slice");
+  if (AreOfSomeLength(count, size)) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const std::string text, ReadText(name, entry));
+  const Status lengths = CheckStringLengths(text, count);
+  return lengths.ok() ? lengths : Damaged(name, entry, lengths.message());
+}
+
+StatusOr<std::string> BundleReader::ReadText(absl::string_view name,
+                                             const proto::BundleEntryProto& entry) const {
+  MS_RETURN_IF_ERROR(FileOf(name, entry).status());  // before there is memory for it
+  const auto size = static_cast<uint64_t>(entry.size());
+  std::string text(size, '\0');
+  MS_RETURN_IF_ERROR(ReadInto(name, entry, 0, absl::MakeSpan(&text[0], size), nullptr));
+  return text;
 }
 
 Status BundleReader::ReadInto(absl::string_view name, const proto::BundleEntryProto& entry,
@@ -172,9 +269,7 @@ Status BundleReader::ReadBytes(absl::string_view name, const proto::BundleEntryP
   const auto size = static_cast<uint64_t>(entry.size());
   uint32_t crc = 0;
   if (out.dtype() == DataType::kString) {
-    MS_RETURN_IF_ERROR(FileOf(name, entry).status());  // before there is memory for it
-    std::string text(size, '\0');
-    MS_RETURN_IF_ERROR(ReadInto(name, entry, 0, absl::MakeSpan(&text[0], size), nullptr));
+    MS_ASSIGN_OR_RETURN(const std::string text, ReadText(name, entry));
     const Status taken = ReadStrings(text, out.flat<std::string>(), &crc);
     if (!taken.ok()) return Damaged(name, entry, taken.message());
   } else {

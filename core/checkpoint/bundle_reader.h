@@ -66,8 +66,13 @@ class BundleReader final : public CheckpointReader {
   StatusOr<const ReadableFile*> FileOf(absl::string_view name,
                                        const proto::BundleEntryProto& entry) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  Status CheckPart(absl::string_view name, const proto::BundleEntryProto& entry, DataType dtype,
+                   uint64_t count) const;
   Status ReadBytes(absl::string_view name, const proto::BundleEntryProto& entry,
                    const Tensor& out) const;
+  // The entry's bytes, all of them, which are those of strings.
+  StatusOr<std::string> ReadText(absl::string_view name,
+                                 const proto::BundleEntryProto& entry) const;
   // Reads the entry's bytes from `begin` on. Adds them to *crc, if it is not null.
   Status ReadInto(absl::string_view name, const proto::BundleEntryProto& entry, uint64_t begin,
                   absl::Span<char> bytes, uint32_t* crc) const;

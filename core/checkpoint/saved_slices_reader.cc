@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/checkpoint/coding.h"
 #include "core/checkpoint/saved_slices_format.h"
+#include "framework/message_size.h"
 #include "framework/proto_conversion.h"
 
 namespace millstream {
@@ -32,6 +33,20 @@ StatusOr<std::vector<std::string>> MatchingPaths(FileSystem* files, const std::s
   }
   if (paths.empty()) return errors::NotFound(pattern, ": no file has such a name");
   return paths;
+}
+
+// What a table of contents may take in memory: so much, and so many times the size of its file.
+// What is made of it takes as much once more.
+constexpr int64_t kLeastContentsBytes = int64_t{12} << 20;
+constexpr int64_t kContentsGrowth = 4;
+// The same for the values of a slice. Empty strings take most: 36 times as much as in the file.
+constexpr int64_t kLeastValueBytes = int64_t{16} << 20;
+constexpr int64_t kValueGrowth = 40;
+
+// Parses an entry. False if it is none, or one that takes more than `limit` bytes of memory.
+bool ParseEntry(const std::string& bytes, int64_t limit, proto::SavedTensorSlices* message) {
+  return ParsedBytes(message->GetDescriptor(), bytes, limit) <= limit &&
+         message->ParseFromString(bytes);
 }
 
 // How many values the lists of a message have; a complex number has two.
@@ -56,8 +71,23 @@ Status CheckCount(const proto::TensorProto& message, const Tensor& out) {
   return errors::InvalidArgument("a slice of ", wanted, " values has ", count);
 }
 
+// Without a second tensor in between, whose strings would take memory once more.
+Status MoveStrings(proto::TensorProto* message, const Tensor& out) {
+  if (message->string_val_size() != out.num_elements()) {
+    return errors::InvalidArgument("a slice of ", out.num_elements(), " strings has ",
+                                   message->string_val_size());
+  }
+  for (int i = 0; i < message->string_val_size(); ++i) {
+    out.data<std::string>()[i] = std::move(*message->mutable_string_val(i));
+  }
+  return absl::OkStatus();
+}
+
 Status CopyElements(proto::TensorProto* message, const Tensor& out) {
   MS_RETURN_IF_ERROR(CheckCount(*message, out));
+  if (out.dtype() == DataType::kString && message->tensor_content().empty()) {
+    return MoveStrings(message, out);
+  }
   message->set_dtype(DataTypeToProto(out.dtype()));
   ShapeToProto(PartialShape(out.shape()), message->mutable_tensor_shape());
   MS_ASSIGN_OR_RETURN(const Tensor read, TensorFromProto(*message));
@@ -85,7 +115,8 @@ StatusOr<std::unique_ptr<CheckpointReader>> SavedSlicesReader::Open(FileSystem* 
 Status SavedSlicesReader::AddFile(std::unique_ptr<TableFile> file) {
   MS_ASSIGN_OR_RETURN(const std::optional<std::string> contents, file->Find(""));
   proto::SavedTensorSlices message;
-  if (!contents.has_value() || !message.ParseFromString(*contents) || !message.has_meta()) {
+  const int64_t limit = kLeastContentsBytes + kContentsGrowth * static_cast<int64_t>(file->size());
+  if (!contents.has_value() || !ParseEntry(*contents, limit, &message) || !message.has_meta()) {
     return absl::DataLossError(absl::StrCat(file->path(), ": a table, but not a checkpoint"));
   }
   const int version = message.meta().versions().min_consumer();
@@ -132,13 +163,15 @@ StatusOr<CheckpointReader::Info> SavedSlicesReader::Find(absl::string_view name)
   return entry->info;
 }
 
-// An element takes a byte or more.
+// An element takes a byte or more, a string two.
 Status SavedSlicesReader::CheckHeld(absl::string_view name) const {
   MS_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
   uint64_t bytes = 0;
   for (const std::unique_ptr<TableFile>& file : files_) bytes += file->size();
   const auto count = static_cast<uint64_t>(entry->info.shape.num_elements());
-  if (count <= bytes) return absl::OkStatus();
+  if (count <= (entry->info.dtype == DataType::kString ? bytes / 2 : bytes)) {
+    return absl::OkStatus();
+  }
   return DamagedTensor(prefix(), name,
                        absl::StrCat(count, " elements are not in ", bytes, " bytes"));
 }
@@ -168,8 +201,10 @@ Status SavedSlicesReader::ReadSlice(absl::string_view name, const TensorSlice& s
   MS_ASSIGN_OR_RETURN(const std::optional<std::string> value, file.Find(SliceKey(name, slice)));
   if (!value.has_value()) return damaged("it is not in the file");
   proto::SavedTensorSlices message;
-  if (!message.ParseFromString(*value) || !message.has_data())
+  const int64_t limit = kLeastValueBytes + kValueGrowth * static_cast<int64_t>(value->size());
+  if (!ParseEntry(*value, limit, &message) || !message.has_data()) {
     return damaged("its entry is damaged");
+  }
   const Status copied = CopyElements(message.mutable_data()->mutable_data(), out);
   return copied.ok() ? copied : damaged(copied.message());
 }

@@ -21,6 +21,8 @@ struct StringElements {
 };
 StringElements WriteStrings(absl::Span<const std::string> strings);
 
+// DATA_LOSS if the bytes do not begin with the lengths of so many strings. Takes no memory.
+Status CheckStringLengths(absl::string_view bytes, uint64_t count);
 // Reads as many strings as `strings` has. DATA_LOSS if the bytes are no such strings.
 Status ReadStrings(absl::string_view bytes, absl::Span<std::string> strings, uint32_t* crc);
 

@@ -39,8 +39,11 @@ class TableFile {
   uint64_t size() const { return size_; }  // of the file, in bytes
   // The value under `key`, or nothing. Reads one block.
   StatusOr<std::optional<std::string>> Find(absl::string_view key) const;
-  // All entries, in the order of their keys.
-  StatusOr<TableEntries> ReadAll() const;
+  // Called with an entry, and where it stands in the file. The key and the value end with the call.
+  using EntryVisitor =
+      absl::FunctionRef<Status(uint64_t at, const std::string& key, absl::string_view value)>;
+  // Visits all entries, in the order of their keys. Ends with the first error of the visitor.
+  Status Visit(EntryVisitor visitor) const;
 
  private:
   struct Block;
@@ -51,17 +54,15 @@ class TableFile {
   };
   TableFile(std::string path, uint64_t size, std::unique_ptr<ReadableFile> file);
 
-  // Called with each entry of a block, and where it stands in the file.
-  using EntryVisitor =
-      absl::FunctionRef<Status(uint64_t at, const std::string& key, absl::string_view value)>;
-
   Status ReadIndex();
   Status Lost(uint64_t offset, absl::string_view why) const;
   Status TakePlace(absl::string_view* text, uint64_t at, Place* place) const;
   StatusOr<Block> ReadBlock(const Place& place) const;
   Status VisitEntries(const Block& block, EntryVisitor visitor) const;
-  // Appends to *entries; takes the memory of keys and values from *budget.
-  Status AppendEntries(const Block& block, uint64_t* budget, TableEntries* entries) const;
+  // The same for entries whose keys ascend from *last on, which becomes the last one. Takes the
+  // bytes of keys and values from *budget.
+  Status VisitAscending(const Block& block, uint64_t* budget, std::optional<std::string>* last,
+                        EntryVisitor visitor) const;
   // The bytes that the entries of a table of this size may take.
   uint64_t Budget() const;
 
@@ -70,9 +71,6 @@ class TableFile {
   const std::unique_ptr<ReadableFile> file_;
   std::vector<Place> places_;  // constant after Open
 };
-
-// The entries of the file `path`. Errors as those of TableFile.
-StatusOr<TableEntries> ReadTable(FileSystem* files, const std::string& path);
 
 }  // namespace millstream
 

@@ -17,6 +17,9 @@ using table_format::kTrailerBytes;
 // file, and its whole length in memory. Blocks may overlap.
 constexpr uint64_t kMostKeyBytes = uint64_t{1} << 16;
 constexpr uint64_t kLeastBudget = uint64_t{1} << 24;
+// What the places of blocks may take beside the file, and what one takes as the list grows.
+constexpr uint64_t kLeastPlaceBytes = uint64_t{8} << 20;
+constexpr uint64_t kGrowth = 3;
 
 }  // namespace
 
@@ -81,15 +84,17 @@ Status TableFile::ReadIndex() {
     return Lost(at, "there are bytes between the places of blocks and the end");
   }
   MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(index));
-  TableEntries entries;
-  MS_RETURN_IF_ERROR(AppendEntries(block, &budget, &entries));
-  for (auto& [last_key, text] : entries) {
-    absl::string_view rest = text;
+  uint64_t room = kLeastPlaceBytes + 2 * size_;
+  std::optional<std::string> last;
+  const auto add = [&](uint64_t entry_at, const std::string& key, absl::string_view text) {
+    const uint64_t bytes = kGrowth * sizeof(Place) + key.size();
+    if (bytes > room) return Lost(entry_at, "it lists more blocks than a file of this size has");
+    room -= bytes;
     Place& place = places_.emplace_back();
-    place.last_key = std::move(last_key);
-    MS_RETURN_IF_ERROR(TakePlace(&rest, index.offset, &place));
-  }
-  return absl::OkStatus();
+    place.last_key = key;
+    return TakePlace(&text, index.offset, &place);
+  };
+  return VisitAscending(block, &budget, &last, add);
 }
 
 StatusOr<TableFile::Block> TableFile::ReadBlock(const Place& place) const {
@@ -141,16 +146,16 @@ Status TableFile::VisitEntries(const Block& block, EntryVisitor visitor) const {
   return absl::OkStatus();
 }
 
-Status TableFile::AppendEntries(const Block& block, uint64_t* budget, TableEntries* entries) const {
+Status TableFile::VisitAscending(const Block& block, uint64_t* budget,
+                                 std::optional<std::string>* last, EntryVisitor visitor) const {
   return VisitEntries(block, [&](uint64_t at, const std::string& key, absl::string_view value) {
-    if (!entries->empty() && key <= entries->back().first)
-      return Lost(at, "its keys do not ascend");
+    if (last->has_value() && key <= **last) return Lost(at, "its keys do not ascend");
     const uint64_t bytes = key.size() + value.size();
     if (bytes > *budget)
       return Lost(at, "keys are longer than those of a checkpoint, or blocks overlap");
     *budget -= bytes;
-    entries->emplace_back(key, std::string(value));
-    return absl::OkStatus();
+    *last = key;
+    return visitor(at, key, value);
   });
 }
 
@@ -171,19 +176,14 @@ StatusOr<std::optional<std::string>> TableFile::Find(absl::string_view key) cons
   return found;
 }
 
-StatusOr<TableEntries> TableFile::ReadAll() const {
+Status TableFile::Visit(EntryVisitor visitor) const {
   uint64_t budget = Budget();
-  TableEntries entries;
+  std::optional<std::string> last;
   for (const Place& place : places_) {
     MS_ASSIGN_OR_RETURN(const Block block, ReadBlock(place));
-    MS_RETURN_IF_ERROR(AppendEntries(block, &budget, &entries));
+    MS_RETURN_IF_ERROR(VisitAscending(block, &budget, &last, visitor));
   }
-  return entries;
-}
-
-StatusOr<TableEntries> ReadTable(FileSystem* files, const std::string& path) {
-  MS_ASSIGN_OR_RETURN(const std::unique_ptr<TableFile> table, TableFile::Open(files, path));
-  return table->ReadAll();
+  return absl::OkStatus();
 }
 
 }  // namespace millstream
