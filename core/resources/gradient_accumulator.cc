@@ -1,6 +1,6 @@
 #include "core/resources/gradient_accumulator.h"
 
-#include <algorithm>
+#include "core/resources/find_waiting.h"
 
 namespace millstream {
 namespace {
@@ -41,8 +41,7 @@ void GradientAccumulator::Cancel(Ticket ticket) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
-    const auto taker = std::find_if(takers_.begin(), takers_.end(),
-                                    [=](const Taker& each) { return each.ticket == ticket; });
+    const auto taker = FindWaiting(&takers_, ticket);
     if (taker == takers_.end()) return;
     ended.push_back({std::move(taker->done), TakeCancelled(), {}});
     takers_.erase(taker);

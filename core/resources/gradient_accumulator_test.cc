@@ -103,6 +103,29 @@ TEST_F(GradientAccumulatorTest, ATakeWaitsForEnough) {
   EXPECT_THAT(second.values, ElementsAre(7, 7));
 }
 
+TEST_F(GradientAccumulatorTest, AMillionTakesMayWait) {
+  constexpr int kCount = 1'000'000;
+  MakeDense();
+  std::vector<char> tickets(kCount);
+  int num_taken = 0;
+  int num_cancelled = 0;
+  for (char& ticket : tickets) {
+    accumulator->Take(&ticket, 1, [&](const Status& status, const Gradient&) {
+      num_taken += status.ok() ? 1 : 0;
+      num_cancelled += absl::IsCancelled(status) ? 1 : 0;
+    });
+  }
+  for (int i = 0; i < kCount / 4; ++i) {
+    accumulator->Cancel(&tickets[i]);               // the oldest
+    accumulator->Cancel(&tickets[kCount - 1 - i]);  // the newest
+  }
+  EXPECT_EQ(num_cancelled, kCount / 2);
+  Apply(Dense({1, 2}));
+  EXPECT_EQ(num_taken, 1);
+  accumulator->Drop();
+  EXPECT_EQ(num_taken + num_cancelled, kCount);
+}
+
 TEST_F(GradientAccumulatorTest, GradientsOfEarlierStepsAreDropped) {
   MakeDense();
   Apply(Dense({1, 1}));

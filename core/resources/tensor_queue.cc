@@ -1,10 +1,10 @@
 #include "core/resources/tensor_queue.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/resources/find_waiting.h"
 
 namespace millstream {
 namespace {
@@ -77,7 +77,7 @@ void TensorQueue::Enqueue(Ticket ticket, std::vector<QueueRows> elements, Callba
     absl::MutexLock lock(&mutex_);
     Giver giver;
     giver.ticket = ticket;
-    std::move(elements.begin(), elements.end(), std::back_inserter(giver.elements));
+    giver.elements = std::move(elements);
     giver.done = std::move(done);
     givers_.push_back(std::move(giver));
     Advance(&ended);
@@ -124,10 +124,8 @@ void TensorQueue::Cancel(Ticket ticket) {
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
-    const auto giver = std::find_if(givers_.begin(), givers_.end(),
-                                    [=](const Giver& each) { return each.ticket == ticket; });
-    const auto taker = std::find_if(takers_.begin(), takers_.end(),
-                                    [=](const Taker& each) { return each.ticket == ticket; });
+    const auto giver = FindWaiting(&givers_, ticket);
+    const auto taker = FindWaiting(&takers_, ticket);
     if (giver != givers_.end()) {
       ended.push_back({std::move(giver->done), EnqueueCancelled(), {}});
       givers_.erase(giver);
@@ -192,8 +190,8 @@ bool TensorQueue::Give(Giver* giver, AllEnded* ended) {
     ended->push_back({std::move(giver->done), errors::Cancelled(Label(), " is closed."), {}});
     return true;
   }
-  while (!giver->elements.empty() && Room() > 0) {
-    QueueRows& next = giver->elements.front();
+  while (giver->HasMore() && Room() > 0) {
+    QueueRows& next = giver->elements[giver->num_added];
     const int64_t count = std::min(next.count, Room());
     num_moves_ += static_cast<uint64_t>(count);
     if (count < next.count) {
@@ -201,9 +199,9 @@ bool TensorQueue::Give(Giver* giver, AllEnded* ended) {
       continue;
     }
     elements_->Add(std::move(next));
-    giver->elements.pop_front();
+    ++giver->num_added;
   }
-  if (!giver->elements.empty()) return false;
+  if (giver->HasMore()) return false;
   ended->push_back({std::move(giver->done), absl::OkStatus(), {}});
   return true;
 }

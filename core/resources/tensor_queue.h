@@ -72,8 +72,11 @@ class TensorQueue final : public Resource {
   struct Giver {
     Ticket ticket = nullptr;
     bool closes = false;
-    std::deque<QueueRows> elements;  // those that are not added yet
+    std::vector<QueueRows> elements;
+    size_t num_added = 0;  // of these, to the queue
     Callback done;
+
+    bool HasMore() const { return num_added < elements.size(); }
   };
   struct Taker {
     Ticket ticket = nullptr;

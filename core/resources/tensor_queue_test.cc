@@ -442,6 +442,57 @@ TEST_F(TensorQueueTest, PartsOfBatchesComeOutInOrder) {
   EXPECT_THAT(Take(2), ElementsAre(5, 6));
 }
 
+// Each way to end an operation costs the same however many others wait: what grew with their number
+// would take hours here.
+TEST_F(TensorQueueTest, AMillionDequeuesMayWait) {
+  constexpr int kCount = 1'000'000;
+  std::vector<char> tickets(kCount);
+  int num_taken = 0;
+  int num_cancelled = 0;
+  for (char& ticket : tickets) {
+    queue->Dequeue(&ticket, 1, false, [&](const Status& status, const std::vector<QueueRows>&) {
+      num_taken += status.ok() ? 1 : 0;
+      num_cancelled += absl::IsCancelled(status) ? 1 : 0;
+    });
+  }
+  for (int i = 0; i < kCount / 4; ++i) {
+    queue->Cancel(&tickets[i]);               // the oldest
+    queue->Cancel(&tickets[kCount - 1 - i]);  // the newest
+  }
+  EXPECT_EQ(num_cancelled, kCount / 2);
+  Add(std::vector<int32_t>(kCount / 4));
+  EXPECT_EQ(num_taken, kCount / 4);
+  queue->Drop();
+  EXPECT_EQ(num_taken + num_cancelled, kCount);
+}
+
+TEST_F(TensorQueueTest, AMillionEnqueuesMayWait) {
+  constexpr int kCount = 1'000'000;
+  queue = Make(1);
+  Add({7});
+  std::vector<char> tickets(kCount);
+  int num_added = 0;
+  int num_cancelled = 0;
+  for (char& ticket : tickets) {
+    queue->Enqueue(&ticket, {ElementsOf({8})},
+                   [&](const Status& status, const std::vector<QueueRows>&) {
+                     num_added += status.ok() ? 1 : 0;
+                     num_cancelled += absl::IsCancelled(status) ? 1 : 0;
+                   });
+  }
+  for (int i = 0; i < kCount / 4; ++i) {
+    queue->Cancel(&tickets[i]);
+    queue->Cancel(&tickets[kCount - 1 - i]);
+  }
+  EXPECT_EQ(num_cancelled, kCount / 2);
+  EXPECT_EQ(Take(kCount / 4).size(), static_cast<size_t>(kCount / 4));
+  EXPECT_EQ(num_added, kCount / 4);
+  Attempt close;
+  Close(true, &close);
+  EXPECT_TRUE(close.is_over);
+  EXPECT_EQ(num_added + num_cancelled, kCount);
+}
+
 // Every element comes out once, whoever takes it, also when some of those who wait give up.
 TEST_F(TensorQueueTest, LosesNothingAmongThreads) {
   constexpr int kThreads = 4;
