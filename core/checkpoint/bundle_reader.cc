@@ -109,8 +109,7 @@ class IndexBuilder {
     return value.size() > INT_MAX || ParsedBytes(entry.GetDescriptor(), value, room) > room;
   }
   Status NoIndex() const {
-    return absl::DataLossError(
-        absl::StrCat(path_, ": a table, but not the index of a checkpoint"));
+    return absl::DataLossError(absl::StrCat(path_, ": a table, but not the index of a checkpoint"));
   }
   Status TooLarge(const std::string& key) const {
     return DamagedTensor(path_, key,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/resources/resource_handle.h"
 #include "core/resources/tensor_queue.h"
 #include "core/structural/host_kernel.h"
@@ -70,6 +71,14 @@ StatusOr<QueueSpec> SpecOf(const Node& node) {
   return spec;
 }
 
+// "int32, string"
+template <typename Items, typename TextOf>
+std::string Joined(const Items& items, const TextOf& text_of) {
+  return absl::StrJoin(items, ", ", [&](std::string* out, const auto& item) {
+    absl::StrAppend(out, text_of(item));
+  });
+}
+
 // Nodes that share a queue must mean the same one.
 Status CheckShared(const TensorQueue& queue, const QueueSpec& wanted) {
   const QueueSpec& spec = queue.spec();
@@ -87,9 +96,17 @@ Status CheckShared(const TensorQueue& queue, const QueueSpec& wanted) {
                                    spec.min_after_dequeue, " but requested min_after_dequeue was ",
                                    wanted.min_after_dequeue);
   }
-  MS_RETURN_IF_ERROR(queue.CheckTypes(wanted.dtypes));
+  if (spec.dtypes != wanted.dtypes) {
+    return errors::InvalidArgument("Shared queue '", queue.name(), "' has component types ",
+                                   Joined(spec.dtypes, &DataTypeName),
+                                   " but requested component types were ",
+                                   Joined(wanted.dtypes, &DataTypeName));
+  }
   if (spec.shapes == wanted.shapes) return absl::OkStatus();
-  return errors::InvalidArgument("Shared queue '", queue.name(), "' has other component shapes");
+  const auto text = [](const PartialShape& shape) { return shape.ToString(); };
+  return errors::InvalidArgument(
+      "Shared queue '", queue.name(), "' has component shapes [", Joined(spec.shapes, text),
+      "] but requested component shapes were [", Joined(wanted.shapes, text), "]");
 }
 
 // What errors call a queue without shared_name; programs know this form.
@@ -256,8 +273,9 @@ class DequeueManyKernel final : public QueueKernel {
     }
     MS_ASSIGN_OR_RETURN(const std::vector<int64_t> n, frame.Integers(1));
     if (n[0] < 0) {
-      return errors::InvalidArgument("argument 'n' must not be negative: DequeueManyOp requested ",
-                                     n[0], " < 0 elements");
+      return errors::InvalidArgument(
+          "argument 'n' must not be negative: ", or_fewer_ ? "DequeueUpToOp" : "DequeueManyOp",
+          " requested ", n[0], " < 0 elements");
     }
     queue->Dequeue(
         execution.id(), n[0], or_fewer_,

@@ -165,6 +165,16 @@ TEST_F(QueuesTest, QueuesOfOneNameAreOfOneKind) {
   settings.op = "RandomShuffleQueueV2";
   ExpectError(Error(Dequeue(Queue("b", settings))), kInvalid,
               {"has type 'FIFOQueue' but requested type was 'RandomShuffleQueue'"});
+  settings = QueueSettings();
+  settings.shared_name = "shared";
+  settings.types = {DataType::kInt32};
+  ExpectError(Error(Dequeue(Queue("c", settings), DataType::kInt32)), kInvalid,
+              {"Shared queue 'shared' has component types float32 but requested component types "
+               "were int32"});
+  settings.types = {DataType::kFloat};
+  settings.shapes = {PartialShape({2})};
+  ExpectError(Error(Dequeue(Queue("d", settings))), kInvalid,
+              {"has component shapes [[]] but requested component shapes were [[2]]"});
 }
 
 TEST_F(QueuesTest, APriorityQueueGivesTheSmallestFirst) {
@@ -344,7 +354,9 @@ TEST_F(QueuesTest, RefusesWhatDoesNotFit) {
   ExpectError(Execute({Enqueue(queue, {build.Int32(1)})}), kInvalid, {"[float32]", "got [int32]"});
   ExpectError(Execute({EnqueueMany(any, {Constant(1.0f)})}), kInvalid, {"0th dimension"});
   ExpectError(Error(Dequeue(queue, DataType::kInt32)), kInvalid, {"got [int32]"});
-  ExpectError(Error(DequeueMany(queue, -1)), kInvalid, {"requested -1 < 0 elements"});
+  ExpectError(Error(DequeueMany(queue, -1)), kInvalid, {"DequeueManyOp requested -1 < 0 elements"});
+  ExpectError(Error(DequeueMany(queue, -1, "QueueDequeueUpToV2")), kInvalid,
+              {"DequeueUpToOp requested -1 < 0 elements"});
   ExpectError(Error(DequeueMany(any, 1)), kInvalid,
               {"require the components to have specified shapes"});
   settings.shapes = {PartialShape({-1})};

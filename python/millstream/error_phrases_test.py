@@ -45,6 +45,11 @@ def _run_arg_min_of_nothing() -> None:
     tf.Session().run(tf.argmin(tf.zeros([0]), 0))
 
 
+def _queue_and_enqueues() -> tuple[Any, list[Any]]:
+    queue = tf.FIFOQueue(5, tf.int32)
+    return queue, [queue.enqueue(1)]
+
+
 def _scalar() -> Any:
     return tf.constant(1.0, name="my_tensor")
 
@@ -174,6 +179,68 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     (r"out of range", ValueError, lambda: tf.zeros([2])[0, 0]),
     (r"should evenly divide", ValueError, lambda: tf.split(tf.zeros([4]), 3)),
     (r"is empty", tf.errors.InvalidArgumentError, _run_arg_min_of_nothing),
+    # Queues, input threads and savers.
+    (
+        r"Queue shapes must have the same length as dtypes",
+        ValueError,
+        lambda: tf.FIFOQueue(5, [tf.int32, tf.float32], shapes=[()]),
+    ),
+    (
+        r"List of names must have the same length as the list of dtypes",
+        ValueError,
+        lambda: tf.FIFOQueue(5, [tf.int32], names=["a", "b"]),
+    ),
+    (
+        r"All shapes must be fully defined",
+        ValueError,
+        lambda: tf.FIFOQueue(5, tf.int32, [[None]]),
+    ),
+    (
+        r"You must enqueue a dictionary in a Queue with names",
+        ValueError,
+        lambda: tf.FIFOQueue(5, [tf.int32], names=["a"]).enqueue(1),
+    ),
+    (
+        r"Queue must have names to enqueue a dictionary",
+        ValueError,
+        lambda: tf.FIFOQueue(5, [tf.int32]).enqueue({"a": 1}),
+    ),
+    (
+        r"Keys in dictionary to enqueue do not match names of Queue\.  Dictionary: \(\['b'\]\)",
+        ValueError,
+        lambda: tf.FIFOQueue(5, [tf.int32], names=["a"]).enqueue({"b": 1}),
+    ),
+    (r"A list of queues expected", TypeError, lambda: tf.QueueBase.from_list(0, [])),
+    (
+        r"Cannot infer Tensor's rank",
+        ValueError,
+        lambda: tf.train.batch([tf.placeholder(tf.float32)], 3),
+    ),
+    (
+        r"Expected types to be consistent: float32 vs\. int32\.",
+        TypeError,
+        lambda: tf.train.batch_join([[1.0], [1]], 3),
+    ),
+    (
+        r"capacity 10 must be bigger than min_after_dequeue 10\.",
+        ValueError,
+        lambda: tf.train.shuffle_batch([_scalar()], 3, 10, 10),
+    ),
+    (
+        r"queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw: 3",
+        TypeError,
+        lambda: tf.train.QueueRunner(*_queue_and_enqueues(), queue_closed_exception_types=3),
+    ),
+    (
+        r"sess must be a `tf.Session` object\. Given class: <class 'int'>",
+        TypeError,
+        lambda: tf.train.start_queue_runners(3),
+    ),
+    (
+        r"names_to_saveables must be a dict mapping string names to Tensors/Variables\. Not a varia",
+        TypeError,
+        lambda: tf.train.Saver({"x": 3}),
+    ),
 ]
 
 

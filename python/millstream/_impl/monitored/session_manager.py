@@ -156,18 +156,19 @@ class SessionManager:
         try:
             if not is_restored:
                 self._initialize(session, init_op, init_feed_dict, init_fn)
-            said = (
-                f"Init op: {_name(init_op)}, init fn: {init_fn}, "
-                f"local_init_op: {_name(self._local_init_op)}, error: "
-            )
+            said = f"Init op: {_name(init_op)}, init fn: {init_fn}"
             is_ready, why = self._run_local_init_op(session)
             if not is_ready:
                 raise RuntimeError(
-                    f"Init operations did not make model ready for local_init.  {said}{why}"
+                    f"Init operations did not make model ready for local_init.  {said}, "
+                    f"error: {why}"
                 )
             is_ready, why = self._is_ready(session)
             if not is_ready:
-                raise RuntimeError(f"Init operations did not make model ready.  {said}{why}")
+                raise RuntimeError(
+                    f"Init operations did not make model ready.  {said}, "
+                    f"local_init_op: {_name(self._local_init_op)}, error: {why}"
+                )
         except BaseException:
             session.close()
             raise

@@ -151,8 +151,8 @@ class CriticalSection:
             resources = _resources_of(made)
             if any(self._is_own(resource) for resource in resources):
                 raise ValueError(
-                    "The function fn attempts to directly access the CriticalSection "
-                    f"{self.name!r} in which it would be running: it would wait for itself"
+                    "The function fn attempts to directly access the CriticalSection in which it "
+                    f"would be running: {self.name!r} would wait for itself"
                 )
             is_exclusive = bool(exclusive_resource_access)
             self._check_others(graph, resources, is_exclusive)

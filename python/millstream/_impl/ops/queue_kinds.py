@@ -276,7 +276,10 @@ def _names_of(given: Any, count: int) -> list[str] | None:
         return None
     labels = [str(label) for label in listed(given)]
     if len(labels) != count:
-        raise ValueError(f"names: expected {count} names, got {labels!r}")
+        raise ValueError(
+            "List of names must have the same length as the list of dtypes: expected "
+            f"{count} names, got {labels!r}"
+        )
     return labels
 
 
@@ -302,10 +305,14 @@ def _shapes_of(given: Any, count: int, may_differ: bool = False) -> list[TensorS
     )
     shapes = [tensor_shape.as_shape(shape) for shape in ([given] if is_one else given)]
     if len(shapes) != count:
-        raise ValueError(f"shapes: expected {count} shapes, got {given!r}")
+        raise ValueError(
+            f"Queue shapes must have the same length as dtypes: expected {count} shapes, got {given!r}"
+        )
     for shape in shapes:
         if may_differ and shape.ndims is None:
-            raise ValueError(f"shapes: expected shapes of known rank, got {shape}")
+            raise ValueError(f"All shapes must have a defined rank: expected known rank, got {shape}")
         if not may_differ and not shape.is_fully_defined():
-            raise ValueError(f"shapes: expected shapes that are known in full, got {shape}")
+            raise ValueError(
+                f"All shapes must be fully defined: expected what is known in full, got {shape}"
+            )
     return shapes

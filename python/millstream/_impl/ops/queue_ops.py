@@ -84,9 +84,9 @@ class QueueBase:
             `queues` is no list of queues of equal dtypes and names.
         """
         if not isinstance(queues, (list, tuple)) or not queues:
-            raise TypeError(f"queues: expected a list of queues, got {queues!r}")
+            raise TypeError(f"A list of queues expected, got {queues!r}")
         if not all(isinstance(queue, QueueBase) for queue in queues):
-            raise TypeError(f"queues: expected a list of queues, got {queues!r}")
+            raise TypeError(f"A list of queues expected, got {queues!r}")
         first = queues[0]
         for queue in queues[1:]:
             if queue.dtypes != first.dtypes:
@@ -308,12 +308,16 @@ class QueueBase:
     def _components(self, vals: Any) -> list[Tensor]:
         """The components that a user gave, as tensors of the queue's dtypes."""
         if isinstance(vals, Mapping) != (self._names is not None):
-            wanted = "a dictionary, as the queue has names" if self._names else "no dictionary"
-            raise ValueError(f"vals: expected {wanted}, got {vals!r}")
+            if self._names is None:
+                raise ValueError(f"Queue must have names to enqueue a dictionary, got {vals!r}")
+            raise ValueError(
+                f"You must enqueue a dictionary in a Queue with names {self._names}, got {vals!r}"
+            )
         if self._names is not None:
             if sorted(vals) != sorted(self._names):
                 raise ValueError(
-                    f"vals: expected the names {sorted(self._names)}, got {sorted(vals)}"
+                    "Keys in dictionary to enqueue do not match names of Queue.  Dictionary: "
+                    f"({sorted(vals)}), Queue: ({sorted(self._names)})"
                 )
             given = [vals[name] for name in self._names]
         else:

@@ -47,9 +47,9 @@ def test_elements_of_a_queue_with_names_are_dictionaries(session: tf.Session) ->
     taken = session.run(queue.dequeue())
     assert taken == {"i": 1, "f": 2.5}
     assert queue.names == ["i", "f"]
-    with pytest.raises(ValueError, match="expected a dictionary"):
+    with pytest.raises(ValueError, match="must enqueue a dictionary in a Queue with names"):
         queue.enqueue([1, 2.5])
-    with pytest.raises(ValueError, match="expected the names"):
+    with pytest.raises(ValueError, match="do not match names of Queue"):
         queue.enqueue({"i": 1})
 
 
@@ -243,8 +243,8 @@ def test_one_queue_of_a_list_is_chosen(session: tf.Session, index: Any) -> None:
 def test_a_list_of_queues_that_differ_is_refused() -> None:
     first = tf.FIFOQueue(1, [tf.int32])
     for others, message in (
-        ([], "expected a list of queues"),
-        ([first, 3], "expected a list of queues"),
+        ([], "A list of queues expected"),
+        ([first, 3], "A list of queues expected"),
         ([first, tf.FIFOQueue(1, [tf.float32])], "matching component dtypes"),
         ([first, tf.FIFOQueue(1, [tf.int32], names=["a"])], "matching component names"),
     ):

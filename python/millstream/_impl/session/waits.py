@@ -2,7 +2,8 @@
 
 A step that waits for an element of a queue ends when another step enqueues one. A step of the main
 thread waits in vain if there is no other thread, or only threads of which it is known that they do
-not enqueue there: those of queue runners for other queues. Such a step fails at once.
+not enqueue there: those of queue runners whose operations do not lead there. Such a step fails at
+once.
 """
 
 from __future__ import annotations

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import millstream as tf
 from millstream._impl.ops import gen_ops
+from millstream._impl.protos import text_format
 from millstream._impl.session import waits
+from millstream._impl.train.queue_runner import _names_used
 
 _IN_VAIN = "the step waits for what nobody can give"
 
@@ -65,6 +68,63 @@ def test_a_batch_and_a_mutex_that_nobody_helps_are_errors(session: tf.Session) -
     with pytest.raises(tf.errors.FailedPreconditionError, match="waits for mutex 'm'"):
         session.run(both)
     session.run(gen_ops.consume_mutex_lock(first))
+
+
+def _barrier_take() -> tf.Tensor:
+    """Takes from a barrier, which graphs of other programs have."""
+    definition = tf.GraphDef()
+    text_format.Parse(
+        """
+        node { name: "gate" op: "Barrier"
+          attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+        node { name: "count" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+          attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+        node { name: "take" op: "BarrierTakeMany" input: "gate" input: "count"
+          attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+        versions { producer: 134 }
+        """,
+        definition,
+    )
+    (taken,) = tf.import_graph_def(definition, return_elements=["take:0"], name="") or ()
+    assert isinstance(taken, tf.Tensor)
+    return taken
+
+
+def _staged(shared_name: str, **options: int) -> tf.Operation:
+    """A full staging area, and an operation that waits for room in it."""
+    put = gen_ops.stage([tf.constant(1.0)], shared_name=shared_name, **options)
+    tf.get_default_session().run(put)
+    return put
+
+
+_WAITS: dict[str, Callable[[], Any]] = {
+    "more gradients of accumulator 'sum'": lambda: tf.ConditionalAccumulator(
+        tf.float32, [], name="sum"
+    ).take_grad(1),
+    "more gradients of accumulator 'rows'": lambda: tf.SparseConditionalAccumulator(
+        tf.float32, [2], name="rows"
+    )
+    .take_indexed_slices_grad(1)
+    .values,
+    "more elements of barrier 'gate'": _barrier_take,
+    "staging area 'none'": lambda: gen_ops.unstage([tf.float32], shared_name="none"),
+    "room in staging area 'full'": lambda: _staged("full", capacity=1),
+    "staging map 'pairs'": lambda: gen_ops.map_unstage(
+        tf.constant(3, tf.int64), [0], [tf.float32], shared_name="pairs"
+    ),
+    "an element of queue 'works'": lambda: tf.TextLineReader()
+    .read(tf.FIFOQueue(3, tf.string, name="works"))
+    .value,
+}
+
+
+@pytest.mark.parametrize("wait", _WAITS)
+def test_every_kind_of_wait_that_nobody_ends_is_an_error(session: tf.Session, wait: str) -> None:
+    waiting = _WAITS[wait]()
+    with pytest.raises(tf.errors.FailedPreconditionError, match=_IN_VAIN) as caught:
+        session.run(waiting)
+    assert wait in str(caught.value)
+    assert "waits_test.py:" in str(caught.value)  # the line that made it
 
 
 def test_a_name_need_not_be_text(session: tf.Session) -> None:
@@ -134,6 +194,24 @@ def test_the_runner_of_a_queue_may_be_slow(
     _notes_questions(monkeypatch, asked)
     assert int(session.run(queue.dequeue())) == 6
     coord.request_stop()
+    coord.join(threads)
+
+
+def test_a_runner_may_help_with_all_that_its_operation_uses(session: tf.Session) -> None:
+    total = tf.ConditionalAccumulator(tf.float32, [], name="total")
+    source = tf.FIFOQueue(3, tf.float32, name="source")
+    queue = tf.FIFOQueue(3, tf.int32, name="ticks")
+    with tf.control_dependencies([total.apply_grad(source.dequeue())]):
+        runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
+    names = _names_used(runner.enqueue_ops[0])
+    assert names is not None
+    assert names >= {"total", "source", "ticks"}
+    session.run(source.enqueue(5.0))
+    coord = tf.train.Coordinator()
+    threads = runner.create_threads(session, coord, start=True)
+    assert float(session.run(total.take_grad(1))) == 5.0
+    coord.request_stop()
+    session.run(source.close())
     coord.join(threads)
 
 

@@ -113,6 +113,8 @@ class Batch:
                 known = tensor.shape
                 if self.enqueue_many:
                     known = known.with_rank_at_least(1)[1:]
+                if known.ndims is None:
+                    raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
                 shape = shape.merge_with(known)
             shapes.append(shape)
         return shapes
@@ -186,9 +188,11 @@ def _common_types(components: list[list[Tensor]]) -> list[Any]:
     if not components[0]:
         raise ValueError("Expected at least one tensor in batch().")
     types = [tensor.dtype.base_dtype for tensor in components[0]]
-    for other in components[1:]:
-        if [tensor.dtype.base_dtype for tensor in other] != types:
-            raise TypeError("Expected types to be consistent: the lists have different dtypes")
+    for each in components[1:]:
+        other = [tensor.dtype.base_dtype for tensor in each]
+        if other != types:
+            first, second = (", ".join(kind.name for kind in kinds) for kinds in (types, other))
+            raise TypeError(f"Expected types to be consistent: {first} vs. {second}.")
     return types
 
 

@@ -12,6 +12,7 @@ from millstream._impl import protos
 from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.graph.arguments import MAPPING, TEXT, takes
+from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.graph import Graph
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops.array_creation import placeholder
@@ -20,9 +21,10 @@ from millstream._impl.train.checkpoint_state import latest_checkpoint
 from millstream._impl.train.save_items import save_name
 from millstream._impl.values import dtypes
 from millstream._impl.values.dtypes import DType
-from millstream._impl.values.tensor_shape import TensorShape
+from millstream._impl.values.tensor_shape import TensorShape, as_shape
 from millstream._impl.variables.partitioned_variable import PartitionedVariable
 from millstream._impl.variables.variable_scope import get_variable_scope
+from millstream._impl.variables.variable_store import store_of
 from millstream._impl.variables.variables import Variable
 
 
@@ -282,8 +284,8 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: dict[str, Any]) 
         A folder, of which the newest is taken, or the prefix of a checkpoint's files.
     assignment_map
         From names in the checkpoint to variables, or names of variables of the default graph. From
-        a scope that ends with "/" to such a scope: all variables below it for which the checkpoint
-        has a tensor.
+        a scope that ends with "/" to such a scope: all variables below it that `get_variable` made,
+        and of the others those for which the checkpoint has a tensor.
 
     Raises
     ------
@@ -307,10 +309,10 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: dict[str, Any]) 
     reader = CheckpointReader(prefix)
     shapes = reader.get_variable_to_shape_map()
     for source, target in assignment_map.items():
-        for name, variable in _targets(source, target, shapes):
+        for name, label, variable in _targets(source, target, shapes):
             if name not in shapes:
                 raise ValueError(
-                    f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint {shapes}"
+                    f"Tensor {label} is not found in {ckpt_dir_or_file} checkpoint {shapes}"
                 )
             for part in _parts_of(variable):
                 _initialize_from(prefix, name, part, shapes[name])
@@ -322,27 +324,32 @@ def _parts_of(variable: Any) -> list[Variable]:
     return [variable]
 
 
-def _targets(source: str, target: Any, shapes: dict[str, list[int]]) -> list[tuple[str, Any]]:
-    """Names in the checkpoint, each with its variable."""
+def _targets(
+    source: str, target: Any, shapes: dict[str, list[int]]
+) -> list[tuple[str, str, Any]]:
+    """Names in the checkpoint, each with what errors call it and its variable."""
     if not isinstance(target, str):
-        return [(source, target)]
+        return [(source, source, target)]
     by_name = _variables_by_name()
     if not target.endswith("/"):
         if target not in by_name:
             raise ValueError(f"assignment_map: the graph has no variable {target!r}")
-        return [(source, by_name[target])]
+        return [(source, source, by_name[target])]
     if not source.endswith("/"):
         raise ValueError(
             f"Assignment map with scope only name {target} should map to scope only {source}."
         )
     scope = "" if target == "/" else target
     start = "" if source == "/" else source
-    found = [
-        (start + name.removeprefix(scope), variable)
-        for name, variable in by_name.items()
-        if name.startswith(scope)
-    ]
-    return [(name, variable) for name, variable in found if name in shapes]
+    store = store_of(get_default_graph())
+    found = []
+    for name, variable in by_name.items():
+        if not name.startswith(scope):
+            continue
+        rest = name.removeprefix(scope)
+        if start + rest in shapes or store.has(name):
+            found.append((start + rest, f"{start + rest} ({rest} in {source})", variable))
+    return found
 
 
 def _variables_by_name() -> dict[str, list[Variable]]:
@@ -361,8 +368,8 @@ def _initialize_from(prefix: str, name: str, variable: Any, shape: list[int]) ->
     whole = variable.shape.as_list() if place is None else place.full_shape
     if list(whole) != list(shape):
         raise ValueError(
-            f"Shape of variable {variable.name} ({whole}) doesn't match with shape of tensor "
-            f"{name} ({shape}) from checkpoint reader."
+            f"Shape of variable {variable.name} ({as_shape(whole)}) doesn't match with shape of "
+            f"tensor {name} ({shape}) from checkpoint reader."
         )
     graph = variable.graph
     with (

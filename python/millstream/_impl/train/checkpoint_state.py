@@ -329,7 +329,6 @@ class KeptCheckpoints:
         self._max_to_keep = max_to_keep or 0
         self._seconds = keep_every_n_hours * 3600
         self._next_kept = Moment.now().steady + self._seconds
-        self._last_kept: float | None = None
         self.kept: list[tuple[str, Moment]] = []
 
     def take_over(self, dated: Iterable[tuple[str, float]]) -> None:
@@ -349,7 +348,6 @@ class KeptCheckpoints:
             oldest, written = self.kept.pop(0)
             if written.steady > self._next_kept:
                 self._next_kept += self._seconds
-                self._last_kept = written.date
             else:
                 old.append(oldest)
         return old
@@ -360,7 +358,4 @@ class KeptCheckpoints:
         if relative:
             paths = [os.path.relpath(each, folder) for each in paths]
             path = os.path.relpath(path, folder)
-        stamps = [written.date for _, written in self.kept]
-        return generate_checkpoint_state_proto(
-            folder if not relative else os.sep, path, paths, stamps or None, self._last_kept
-        )
+        return generate_checkpoint_state_proto(folder if not relative else os.sep, path, paths)

@@ -174,11 +174,11 @@ class Coordinator:
             failure = self._failure
         if failure is not None:
             raise failure
+        names = " ".join(thread.name for thread in late)
         if late and not ignore_live_threads:
-            names = " ".join(thread.name for thread in late)
             raise RuntimeError(f"Coordinator stopped with threads still running: {names}")
         if late:
-            _logger.info("Coordinator stopped with threads still running: %s", late)
+            _logger.info("Coordinator stopped with threads still running: %s", names)
 
     @property
     def joined(self) -> bool:
@@ -244,9 +244,9 @@ class LooperThread(threading.Thread):
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(coord, Coordinator):
-            raise ValueError(f"coord: expected a Coordinator, got {coord!r}")
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
         if target is None and (args or kwargs):
-            raise ValueError("args and kwargs need a target")
+            raise ValueError("'args' and 'kwargs' argument require that you also pass 'target'")
         super().__init__()
         self.daemon = True
         self._coord = coord

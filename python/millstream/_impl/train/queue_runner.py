@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import weakref
@@ -85,13 +86,13 @@ class QueueRunner:
             return
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
+        self._end_types = _checked_types(queue_closed_exception_types)
         self._queue = queue
         self._enqueue_ops = list(enqueue_ops)
         self._close_op = queue.close() if close_op is None else close_op
         if cancel_op is None:
             cancel_op = queue.close(cancel_pending_enqueues=True)
         self._cancel_op = cancel_op
-        self._end_types = _checked_types(queue_closed_exception_types)
 
     def _read(self, definition: Any, import_scope: str | None) -> None:
         """Takes over what a ``QueueRunnerDef`` says."""
@@ -200,8 +201,14 @@ class QueueRunner:
     def _fill(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         """Runs an operation until the input ends or the coordinator stops."""
         at_end = False
+        used = functools.cache(functools.partial(_names_used, enqueue_op))
+
+        def may_end(waits_of_step: str) -> bool:
+            names = used()
+            return names is None or any(f"'{name}'" in waits_of_step for name in names)
+
         try:
-            with waits.ends_only(self._may_end):
+            with waits.ends_only(may_end):
                 enqueue = sess.make_callable(enqueue_op)
                 while coord is None or not coord.should_stop():
                     enqueue()
@@ -220,14 +227,6 @@ class QueueRunner:
                 is_last = self._runs[sess] == 0
             if at_end and is_last:
                 self._run_quietly(sess, self._close_op)
-
-    def _may_end(self, waits_of_step: str) -> bool:
-        """Whether a thread of the runner may end what a step waits for.
-
-        It fills its queue. It may take elements from any other one.
-        """
-        name = _resource_name(self._queue)
-        return name is None or f"of queue '{name}'" in waits_of_step or "room in" in waits_of_step
 
     def _cancel_after_stop(self, sess: Any, coord: Coordinator) -> None:
         with waits.ends_only(lambda _: coord.should_stop()):
@@ -277,16 +276,28 @@ class QueueRunner:
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
-def _resource_name(queue: Any) -> str | None:
-    """The name by which steps know a queue; None if it is known in the step only."""
-    op = getattr(queue, "queue_ref", queue)
-    op = getattr(op, "op", op)
-    try:
-        shared: bytes = op.get_attr("shared_name")
-    except ValueError:  # one of several queues
-        return None
-    name: str = shared.decode() or op.name
-    return name
+def _names_used(operation: Any) -> frozenset[str] | None:
+    """Names of queues and the like that an operation may fill or empty.
+
+    They are those of all that it depends on. None: it may use any, because it calls a function.
+    """
+    names: set[str] = set()
+    pending = [getattr(operation, "op", operation)]
+    seen = set(pending)
+    while pending:
+        op = pending.pop()
+        attributes = op.node_def.attr
+        if "PyFunc" in op.type or any(
+            value.WhichOneof("value") == "func" for value in attributes.values()
+        ):
+            return None
+        names.add(op.name)
+        if "shared_name" in attributes:
+            names.add(attributes["shared_name"].s.decode(errors="replace"))
+        before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        pending += [each for each in before if each not in seen]
+        seen.update(before)
+    return frozenset(names - {""})
 
 
 def _checked_types(types: Any) -> tuple[type[errors.OpError], ...]:
@@ -298,7 +309,8 @@ def _checked_types(types: Any) -> tuple[type[errors.OpError], ...]:
         or not all(isinstance(kind, type) and issubclass(kind, errors.OpError) for kind in types)
     ):
         raise TypeError(
-            f"queue_closed_exception_types: expected a tuple of types of tf.errors, got {types!r}"
+            "queue_closed_exception_types, when provided, must be a tuple of tf.error types, but "
+            f"saw: {types!r}"
         )
     return types
 
@@ -352,6 +364,7 @@ def start_queue_runners(
     Returns
     -------
     list of threading.Thread
+        Empty for a monitored session, which has started them.
 
     Raises
     ------
@@ -373,9 +386,17 @@ def start_queue_runners(
                 "`with sess.as_default()` or pass an explicit session to "
                 "tf.start_queue_runners(sess=sess)"
             )
+    if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+        return []  # it has started them
     if not isinstance(sess, BaseSession) and not hasattr(sess, "make_callable"):
-        raise TypeError(f"sess must be a `tf.Session` object, got {type(sess)}")
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
+    runners = sess.graph.get_collection(collection)
+    if not runners:
+        _logger.warning(
+            "`tf.train.start_queue_runners()` was called when no queue runners were defined. You "
+            "can safely remove the call to this deprecated function."
+        )
     threads = []
-    for runner in sess.graph.get_collection(collection):
+    for runner in runners:
         threads += runner.create_threads(sess, coord, daemon, start)
     return threads

@@ -55,6 +55,28 @@ def test_the_end_of_the_input_closes_the_queue(session: tf.Session) -> None:
     coord.join(threads)
 
 
+def test_a_monitored_session_has_started_its_runners() -> None:
+    _counting()
+    with tf.train.MonitoredSession() as monitored:
+        assert tf.train.start_queue_runners(monitored) == []
+
+
+def test_no_runners_are_worth_a_warning(
+    session: tf.Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert tf.train.start_queue_runners(session) == []
+    assert "was called when no queue runners were defined" in caplog.text
+
+
+def test_a_runner_that_is_refused_adds_nothing(session: tf.Session) -> None:
+    queue = tf.FIFOQueue(3, [tf.float32])
+    enqueue = queue.enqueue(1.0)
+    before = len(session.graph.get_operations())
+    with pytest.raises(TypeError, match="queue_closed_exception_types"):
+        tf.train.QueueRunner(queue, [enqueue], queue_closed_exception_types=(ValueError,))
+    assert len(session.graph.get_operations()) == before
+
+
 def test_an_error_reaches_the_coordinator(session: tf.Session) -> None:
     queue = tf.FIFOQueue(3, [tf.float32])
     unfed = tf.placeholder(tf.float32, [])
@@ -130,7 +152,7 @@ def test_a_definition_names_what_is_in_a_scope() -> None:
     [
         ({}, ValueError, "Must provide queue and enqueue_ops"),
         ({"queue_runner_def": object(), "enqueue_ops": [1]}, ValueError, "mutually exclusive"),
-        ({"queue_closed_exception_types": (KeyError,)}, TypeError, "a tuple of types"),
+        ({"queue_closed_exception_types": (KeyError,)}, TypeError, "must be a tuple of tf.error types"),
     ],
 )
 def test_a_runner_that_contradicts_itself_is_refused(

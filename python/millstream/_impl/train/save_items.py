@@ -119,6 +119,12 @@ def save_items(var_list: Any) -> list[SaveItem]:
         A variable or a name is there twice.
     """
     if isinstance(var_list, Mapping):
+        for name, value in var_list.items():
+            if not isinstance(value, (Variable, PartitionedVariable, list, tuple)):
+                raise TypeError(
+                    "names_to_saveables must be a dict mapping string names to "
+                    f"Tensors/Variables. Not a variable: {name!r}: {value!r}"
+                )
         named = {str(name): _parts(value) for name, value in var_list.items()}
     else:
         named = _by_name(var_list)

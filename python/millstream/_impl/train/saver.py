@@ -284,7 +284,8 @@ class Saver:
         if os.path.dirname(listed_in):
             raise ValueError("'latest_filename' must not contain path components")
         prefix = self._numbered(sess, save_path, global_step)
-        if os.path.basename(save_path) == listed_in and not self._sharded:
+        is_the_list = global_step is None and os.path.basename(save_path) == listed_in
+        if is_the_list and not self._sharded:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{listed_in}' and '{save_path}'"
             )

@@ -182,7 +182,8 @@ def test_hours_between_checkpoints_do_not_see_that_the_clock_is_set(
     names = sorted(path.name for path in tmp_path.glob("*.index"))
     assert names == ["model-2.index", "model-4.index", "model-6.index"]
     state = tf.train.get_checkpoint_state(str(tmp_path))
-    assert list(state.all_model_checkpoint_timestamps) == [1000.0 + 6 * 1900.0 + jump]
+    assert list(state.all_model_checkpoint_paths) == [str(tmp_path / "model-6")]
+    assert not state.all_model_checkpoint_timestamps  # as older programs write it
 
 
 def test_relative_paths_are_below_the_folder(tmp_path: Path) -> None:
@@ -340,6 +341,21 @@ def test_initializers_from_a_checkpoint(tmp_path: Path) -> None:
             tf.train.init_from_checkpoint(path, {"old/w": b})
         with pytest.raises(ValueError, match="not found"):
             tf.train.init_from_checkpoint(path, {"none": b})
+        with pytest.raises(ValueError, match=r"Tensor none/w \(w in none/\) is not found in"):
+            tf.train.init_from_checkpoint(path, {"none/": "new/"})
+        tf.Variable(0.0, name="new/step")  # not by get_variable
+        tf.train.init_from_checkpoint(path, {"old/": "new/"})
+
+
+def test_with_a_step_the_prefix_may_be_called_as_the_list(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        a = tf.Variable(1.0, name="a")
+        sess.run(a.initializer)
+        saver = tf.train.Saver()
+        path = saver.save(sess, str(tmp_path / "checkpoint"), 3, write_meta_graph=False)
+        assert tf.train.latest_checkpoint(str(tmp_path)) == path == str(tmp_path / "checkpoint-3")
+        with pytest.raises(ValueError, match="collides with 'save_path'"):
+            saver.save(sess, str(tmp_path / "checkpoint"))
 
 
 @pytest.mark.parametrize("sharded", [False, True])

@@ -33,6 +33,10 @@ def _shuffled(
         above = gen_ops.maximum(0, queue.size() - min_after_dequeue)
         return gen_ops.cast(above, dtypes.float32) * (1.0 / (capacity - min_after_dequeue))
 
+    if capacity <= min_after_dequeue:
+        raise ValueError(
+            f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
+        )
     default = "shuffle_batch" if len(batch.sources) == 1 else "shuffle_batch_join"
     inputs = [tensor for source in batch.sources for tensor in names_of(source)]
     summary = f"fraction_over_{min_after_dequeue}_of_{capacity}_full"
@@ -84,7 +88,7 @@ def shuffle_batch(
     Raises
     ------
     ValueError
-        The shape of an element is not known.
+        The shape of an element is not known, or `capacity` is not above `min_after_dequeue`.
 
     Examples
     --------

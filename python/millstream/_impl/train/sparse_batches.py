@@ -74,7 +74,8 @@ def _column(values: Sequence[Any]) -> SparseColumn | None:
     ]
     types = {tensor.dtype for tensor in tensors}
     if len(types) > 1:
-        raise TypeError("Expected types to be consistent: the lists have different dtypes")
+        first, second = sorted(kind.name for kind in types)[:2]
+        raise TypeError(f"Expected types to be consistent: {first} vs. {second}.")
     ranks = {tensor.shape.ndims for tensor in tensors if tensor.shape.ndims is not None}
     if len(ranks) > 1:
         raise ValueError(f"tensors_list: a sparse component has different ranks: {sorted(ranks)}")

@@ -66,6 +66,10 @@ class VariableStore:
 
     # ---- Variables ----
 
+    def has(self, name: str) -> bool:
+        """Whether `get_variable` made a variable of that name, whole or in parts."""
+        return name in self._variables or name in self._partitioned
+
     def get(
         self,
         name: str,
