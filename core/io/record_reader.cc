@@ -52,8 +52,14 @@ StatusOr<RecordReader> RecordReader::Open(FileSystem* files, const std::string& 
   return RecordReader(path, std::move(bytes));
 }
 
-Status RecordReader::Damaged(const char* what) const {
-  return absl::DataLossError(absl::StrCat(path_, " ", what, " at byte ", offset_));
+Status RecordReader::Truncated() const {
+  return absl::DataLossError(absl::StrCat(path_, " ends within the record at byte ", offset_,
+                                          ": truncated record at ", offset_));
+}
+
+Status RecordReader::Corrupted(const char* checksum) const {
+  return absl::DataLossError(absl::StrCat(path_, " has a wrong checksum of the ", checksum,
+                                          " at byte ", offset_, ": corrupted record at ", offset_));
 }
 
 Status RecordReader::Read(uint64_t size, std::string* bytes) const {
@@ -71,17 +77,17 @@ Status RecordReader::Read(uint64_t size, std::string* bytes) const {
   return absl::OkStatus();
 }
 
-StatusOr<std::string> RecordReader::ReadChecked(uint64_t size, const char* what) const {
+StatusOr<std::string> RecordReader::ReadChecked(uint64_t size) const {
   const uint64_t left = bytes_->most_left();
   if (left < kChecksumBytes || size > left - kChecksumBytes) {
-    return Damaged("ends within the record");
+    return Truncated();
   }
   std::string bytes;
   MS_RETURN_IF_ERROR(Read(size + kChecksumBytes, &bytes));
-  if (bytes.size() < size + kChecksumBytes) return Damaged("ends within the record");
+  if (bytes.size() < size + kChecksumBytes) return Truncated();
   const auto checksum = NumberAt<uint32_t>(bytes.data() + size);
   bytes.resize(size);
-  if (checksum != MaskCrc32c(Crc32c(bytes))) return Damaged(what);
+  if (checksum != MaskCrc32c(Crc32c(bytes))) return Corrupted("record");
   return bytes;
 }
 
@@ -90,13 +96,13 @@ StatusOr<std::optional<std::string>> RecordReader::Next() {
   std::string header;
   MS_RETURN_IF_ERROR(Read(kLengthBytes + kChecksumBytes, &header));
   if (header.empty()) return std::optional<std::string>();
-  if (header.size() < kLengthBytes + kChecksumBytes) return Damaged("ends within the record");
+  if (header.size() < kLengthBytes + kChecksumBytes) return Truncated();
   const auto size = NumberAt<uint64_t>(header.data());
   const auto checksum = NumberAt<uint32_t>(header.data() + kLengthBytes);
   if (checksum != MaskCrc32c(Crc32c(absl::string_view(header).substr(0, kLengthBytes)))) {
-    return Damaged("has a wrong checksum of the length");
+    return Corrupted("length");
   }
-  MS_ASSIGN_OR_RETURN(std::string data, ReadChecked(size, "has a wrong checksum of the record"));
+  MS_ASSIGN_OR_RETURN(std::string data, ReadChecked(size));
   offset_ += header.size() + size + kChecksumBytes;
   return std::optional<std::string>(std::move(data));
 }

@@ -40,11 +40,13 @@ class RecordReader {
  private:
   RecordReader(std::string path, std::unique_ptr<ByteStream> bytes)
       : path_(std::move(path)), bytes_(std::move(bytes)) {}
-  Status Damaged(const char* what) const;
+  // DATA_LOSS, with the file and the record's place.
+  Status Truncated() const;
+  Status Corrupted(const char* checksum) const;
   // Appends up to `size` bytes to `bytes`; fewer at the end of the file.
   Status Read(uint64_t size, std::string* bytes) const;
-  // Bytes, and the checksum that follows them. DATA_LOSS if that is another one.
-  StatusOr<std::string> ReadChecked(uint64_t size, const char* what) const;
+  // A record's bytes, before their checksum. DATA_LOSS if that is another one.
+  StatusOr<std::string> ReadChecked(uint64_t size) const;
 
   std::string path_;
   std::unique_ptr<ByteStream> bytes_;

@@ -66,6 +66,7 @@ TEST(RecordReaderTest, EachDamagedByteIsFound) {
     EXPECT_EQ(Read(damaged, &status).size(), i < whole.size() / 2 ? 0u : 1u) << i;
     EXPECT_TRUE(absl::IsDataLoss(status)) << i << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("records has a wrong checksum"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(": corrupted record at "));
   }
 }
 
@@ -76,6 +77,7 @@ TEST(RecordReaderTest, EachCutIsFound) {
     EXPECT_THAT(Read(whole.substr(0, size), &status), IsEmpty());
     EXPECT_TRUE(absl::IsDataLoss(status)) << size << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("ends within the record at byte 0"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(": truncated record at 0"));
   }
 }
 

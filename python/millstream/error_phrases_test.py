@@ -227,7 +227,7 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         lambda: tf.train.shuffle_batch([_scalar()], 3, 10, 10),
     ),
     (
-        r"queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw: 3",
+        r"queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw",
         TypeError,
         lambda: tf.train.QueueRunner(*_queue_and_enqueues(), queue_closed_exception_types=3),
     ),
@@ -237,7 +237,7 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         lambda: tf.train.start_queue_runners(3),
     ),
     (
-        r"names_to_saveables must be a dict mapping string names to Tensors/Variables\. Not a varia",
+        r"names_to_saveables must be a dict mapping string names to Tensors/Variables\. Not a vari",
         TypeError,
         lambda: tf.train.Saver({"x": 3}),
     ),

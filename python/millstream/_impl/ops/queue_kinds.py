@@ -306,11 +306,12 @@ def _shapes_of(given: Any, count: int, may_differ: bool = False) -> list[TensorS
     shapes = [tensor_shape.as_shape(shape) for shape in ([given] if is_one else given)]
     if len(shapes) != count:
         raise ValueError(
-            f"Queue shapes must have the same length as dtypes: expected {count} shapes, got {given!r}"
+            f"Queue shapes must have the same length as dtypes: expected {count} shapes, got "
+            f"{given!r}"
         )
     for shape in shapes:
         if may_differ and shape.ndims is None:
-            raise ValueError(f"All shapes must have a defined rank: expected known rank, got {shape}")
+            raise ValueError(f"All shapes must have a known rank, got {shape}")
         if not may_differ and not shape.is_fully_defined():
             raise ValueError(
                 f"All shapes must be fully defined: expected what is known in full, got {shape}"

@@ -131,11 +131,8 @@ def _window(options: Any) -> int:
 
 
 def _is_options(value: Any) -> bool:
-    try:
-        TFRecordOptions.get_compression_type_string(value)
-    except ValueError:
-        return False
-    return True
+    """Whether it is of a type of options. Other values of these types are a ValueError."""
+    return value is None or isinstance(value, (TFRecordOptions, str, int))
 
 
 _OPTIONS = Kind("a TFRecordOptions or a compression type", _is_options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import millstream as tf
+from millstream._impl.summary.crc32c import masked_crc32c
 from millstream._impl.summary.records import framed
 
 RECORDS = [b"", b"one", b"x" * 300_000, bytes(range(256))]
@@ -63,10 +65,26 @@ def test_errors_are_typed(tmp_path: Path) -> None:
     path.write_bytes(framed(b"one") + framed(b"two")[:-1])
     records = tf.python_io.tf_record_iterator(path)
     assert next(records) == b"one"
-    with pytest.raises(tf.errors.DataLossError, match="at byte 19"):
+    with pytest.raises(tf.errors.DataLossError, match="at byte 19: truncated record at 19"):
         next(records)
     with pytest.raises(tf.errors.DataLossError, match="not compressed as it should be"):
         next(tf.python_io.tf_record_iterator(path, "GZIP"))
     for bad in ("LZ4", 7):
         with pytest.raises(ValueError, match="Not a valid compression_type"):
             tf.python_io.TFRecordOptions(bad)
+        with pytest.raises(ValueError, match="Not a valid compression_type"):
+            tf.python_io.TFRecordWriter(path, bad)
+
+
+def test_a_length_that_no_file_has_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "records"
+    length = struct.pack("<Q", 2**63)
+    path.write_bytes(length + struct.pack("<I", masked_crc32c(length)) + bytes(3 << 20))
+    with pytest.raises(tf.errors.DataLossError, match="truncated record at 0"):
+        next(tf.python_io.tf_record_iterator(path))
+    path.write_bytes(length + bytes(100))
+    with pytest.raises(tf.errors.DataLossError, match="corrupted record at 0"):
+        next(tf.python_io.tf_record_iterator(path))
+    large = bytes(range(256)) * (10 << 10)  # read in three pieces
+    path.write_bytes(framed(large) + framed(b"two"))
+    assert list(tf.python_io.tf_record_iterator(path)) == [large, b"two"]

@@ -53,6 +53,8 @@ class PartialRuns:
         ------
         TypeError, ValueError
             `fetches` or `feeds` is not of this kind or of this graph.
+        InvalidArgumentError
+            There is nothing to fetch.
 
         Examples
         --------
@@ -70,6 +72,8 @@ class PartialRuns:
             raise TypeError(f"feeds: expected a list of tensors, got {feeds!r}")
         wanted = Fetches(self._graph, fetches)
         fed = [fed_tensor(self._graph, key) for key in feeds or ()]
+        if not wanted.tensors and not wanted.targets:
+            raise _refused("Must specify at least one target to fetch or execute.")
         handle = f"partial_run_{next(_numbers)}"
         self._runs_in_parts[handle] = _Run(wanted, fed)
         return handle
@@ -101,7 +105,10 @@ class PartialRuns:
         """
         run = self._runs_in_parts.get(handle)
         if run is None:
-            raise _refused(f"handle: {handle!r} is none of partial_run_setup, or its run is over")
+            raise _refused(
+                "Must run 'setup' before performing partial runs! "
+                f"handle: {handle!r} is none of partial_run_setup, or its run is over"
+            )
         if feed_dict is not None:
             check_dict(feed_dict)
         given = {
@@ -158,7 +165,10 @@ class _Run:
         fetches: list[Any] = [*wanted.tensors, *wanted.targets]
         for fetch in fetches:
             if fetch not in self._fetches:
-                raise _refused(f"fetches: {fetch.name} is not among the fetches of the run")
+                raise _refused(
+                    f"The fetch {fetch.name} was not specified in partial_run_setup: it is not "
+                    "among the fetches of the run"
+                )
             if fetch in self._fetched:
                 raise _refused(f"fetches: {fetch.name} has already been fetched")
         known = {**self._values, **given}
@@ -166,8 +176,10 @@ class _Run:
         runs = _needed(fetches, set(known))
         for tensor in missing:
             if tensor.op in runs and _reads(runs, fetches, tensor):
+                names = ", ".join(fetch.name for fetch in fetches)
                 raise _refused(
-                    f"fetches: they depend on {tensor.name}, which has not been fed so far"
+                    f"Fetch {names} can't be computed from the feeds that have been fed so far: it "
+                    f"depends on {tensor.name}, which has not been fed so far"
                 )
         for operation in runs & self._has_run:
             if _has_state(operation):

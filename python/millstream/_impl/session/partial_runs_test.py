@@ -91,6 +91,13 @@ def _refusals() -> list[Any]:
         ),
         pytest.param(lambda run, first, second, a, c: run(first), "already been fetched"),
         pytest.param(lambda run, first, second, a, c: run(first + 1.0), "not among the fetches"),
+        pytest.param(
+            lambda run, first, second, a, c: run(first + 1.0),
+            r"The fetch \S+ was not specified in partial_run_setup",
+        ),
+        pytest.param(
+            lambda run, first, second, a, c: run(second), "can't be computed from the feeds that"
+        ),
         pytest.param(lambda run, first, second, a, c: run(second), "has not been fed so far"),
         pytest.param(
             lambda run, first, second, a, c: run(second, {first: 1.0}), "not among the feeds"
@@ -117,5 +124,9 @@ def test_what_was_not_prepared_is_refused(session: tf.Session, call: Any, messag
 def test_an_unknown_handle_is_refused(session: tf.Session) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="'zzz' is none of"):
         session.partial_run("zzz", tf.constant(1.0))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must run 'setup' before"):
+        session.partial_run("zzz", tf.constant(1.0))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least one target to fetch"):
+        session.partial_run_setup([], [])
     with pytest.raises(TypeError, match="feeds: expected a list"):
         session.partial_run_setup([tf.constant(1.0)], "x")

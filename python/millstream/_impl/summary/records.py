@@ -16,6 +16,7 @@ from millstream._impl.summary.crc32c import masked_crc32c
 
 _HEADER = struct.Struct("<QI")  # length, its checksum
 _FOOTER = struct.Struct("<I")  # checksum of the data
+_PIECE = 1 << 20  # what is read at a time
 
 
 def framed(data: bytes) -> bytes:
@@ -42,18 +43,35 @@ def read_records(file: BinaryIO) -> Iterator[bytes]:
     offset = 0
     while header := file.read(_HEADER.size):
         if len(header) < _HEADER.size:
-            raise _damaged(file, f"ends within the record at byte {offset}")
+            raise _truncated(file, offset)
         length, checksum = _HEADER.unpack(header)
         if checksum != masked_crc32c(header[:8]):
-            raise _damaged(file, f"has a wrong checksum of the length at byte {offset}")
-        data, footer = file.read(length), file.read(_FOOTER.size)
+            raise _corrupted(file, "of the length", offset)
+        data, footer = _read(file, length), file.read(_FOOTER.size)
         if len(data) < length or len(footer) < _FOOTER.size:
-            raise _damaged(file, f"ends within the record at byte {offset}")
+            raise _truncated(file, offset)
         if _FOOTER.unpack(footer) != (masked_crc32c(data),):
-            raise _damaged(file, f"has a wrong checksum of the record at byte {offset}")
+            raise _corrupted(file, "of the record", offset)
         yield data
         offset += _HEADER.size + length + _FOOTER.size
 
 
-def _damaged(file: BinaryIO, what: str) -> errors.DataLossError:
+def _read(file: BinaryIO, count: int) -> bytes:
+    """So many bytes, or those that there are. A hostile length asks for no more memory."""
+    if count <= _PIECE:
+        return file.read(count)
+    pieces: list[bytes] = []
+    while count > 0 and (piece := file.read(min(count, _PIECE))):
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
+
+
+def _truncated(file: BinaryIO, offset: int) -> errors.DataLossError:
+    what = f"ends within the record at byte {offset}: truncated record at {offset}"
+    return errors.DataLossError(None, None, f"{getattr(file, 'name', 'the file')} {what}")
+
+
+def _corrupted(file: BinaryIO, checksum: str, offset: int) -> errors.DataLossError:
+    what = f"has a wrong checksum {checksum} at byte {offset}: corrupted record at {offset}"
     return errors.DataLossError(None, None, f"{getattr(file, 'name', 'the file')} {what}")

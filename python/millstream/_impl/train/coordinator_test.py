@@ -172,7 +172,10 @@ def test_a_derived_looper_has_a_beginning_and_an_end() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((3, None), "'coord' argument must be a Coordinator: 3"), ((tf.train.Coordinator(), None, None, (1,)), "require that you also pass 'target'")],
+    [
+        ((3, None), "'coord' argument must be a Coordinator: 3"),
+        ((tf.train.Coordinator(), None, None, (1,)), "require that you also pass 'target'"),
+    ],
 )
 def test_a_looper_that_contradicts_itself_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):

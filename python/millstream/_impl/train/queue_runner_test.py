@@ -152,7 +152,11 @@ def test_a_definition_names_what_is_in_a_scope() -> None:
     [
         ({}, ValueError, "Must provide queue and enqueue_ops"),
         ({"queue_runner_def": object(), "enqueue_ops": [1]}, ValueError, "mutually exclusive"),
-        ({"queue_closed_exception_types": (KeyError,)}, TypeError, "must be a tuple of tf.error types"),
+        (
+            {"queue_closed_exception_types": (KeyError,)},
+            TypeError,
+            "must be a tuple of tf.error types",
+        ),
     ],
 )
 def test_a_runner_that_contradicts_itself_is_refused(
