@@ -286,7 +286,8 @@ def _names_used(operation: Any) -> frozenset[str] | None:
     seen = set(pending)
     while pending:
         op = pending.pop()
-        attributes = op.node_def.attr
+        # The value of a constant may be large, and names nothing.
+        attributes: Any = {} if op.type == "Const" else op.node_def.attr
         if "PyFunc" in op.type or any(
             value.WhichOneof("value") == "func" for value in attributes.values()
         ):
