@@ -47,6 +47,8 @@ Status LogMatrixDeterminantGradient(GradientContext* context) {
 MILLSTREAM_GRADIENT("MatrixInverse", MatrixInverseGradient);
 MILLSTREAM_GRADIENT("MatrixDeterminant", MatrixDeterminantGradient);
 MILLSTREAM_GRADIENT("LogMatrixDeterminant", LogMatrixDeterminantGradient);
+MILLSTREAM_GRADIENT("BatchMatrixInverse", MatrixInverseGradient);
+MILLSTREAM_GRADIENT("BatchMatrixDeterminant", MatrixDeterminantGradient);
 
 }  // namespace
 }  // namespace millstream

@@ -1,4 +1,4 @@
-// Gradients of orthogonal factors, singular values, eigenvalues, least squares and functions of
+// Gradients of triangular and orthogonal factors, singular values, eigenvalues, least squares and functions of
 // matrices. ^H is the adjoint. See M. Giles: Collected Matrix Derivative Results for Forward and
 // Reverse Mode Algorithmic Differentiation, 2008; J. Townsend: Differentiating the Singular Value
 // Decomposition, 2016; S. Walter, L. Lehmann: Algorithmic Differentiation of Linear Algebra
@@ -143,6 +143,36 @@ Status QrGradient(GradientContext* context) {
       builder->Op("MatrixTriangularSolve", {u, m.Adjoint(sum)}, {{"lower", false}});
   const Output dx = m.Adjoint(solved);
   context->SetDx(0, is_square ? dx : m.Join(dx, dy, -1));
+  return absl::OkStatus();
+}
+
+// P A = L U: P dA = L^-H (the triangle below the diagonal of L^H dL + the upper one of dU U^H) U^-H.
+// L, with ones on its diagonal, and U are one tensor, and so are dL and dU.
+Status LuGradient(GradientContext* context) {
+  const Matrices m(context->builder());
+  GraphBuilder* const builder = context->builder();
+  const Output factors = context->output(0);
+  const Output gradients = context->dy(0);
+  const Output diagonal = builder->Op("MatrixDiagPart", {factors});
+  const Output zeros = builder->Op("ZerosLike", {diagonal});
+  const auto below_diagonal = [&](Output x) {
+    return builder->Op("MatrixSetDiag", {m.Triangle(x, true), zeros});
+  };
+  const Output l =
+      builder->Op("MatrixSetDiag", {m.Triangle(factors, true), builder->Op("OnesLike", {diagonal})});
+  const Output u = m.Triangle(factors, false);
+  const Output of_l = below_diagonal(m.AdjointProduct(l, below_diagonal(gradients)));
+  const Output of_u = m.Triangle(m.ProductAdjoint(m.Triangle(gradients, false), u), false);
+  const Output left = builder->Op("MatrixTriangularSolve", {l, m.Add(of_l, of_u)},
+                                  {{"lower", true}, {"adjoint", true}});
+  // left U^-H = (U^-1 left^H)^H
+  const Output ordered =
+      m.Adjoint(builder->Op("MatrixTriangularSolve", {u, m.Adjoint(left)}, {{"lower", false}}));
+  const Output size = builder->Op("Reshape", {m.SizeOf(factors, -1), builder->Int32Vector({})});
+  const Output order =
+      builder->Op("OneHot", {context->output(1), size, builder->ScalarOf(factors.dtype(), 1),
+                             builder->ScalarOf(factors.dtype(), 0)});
+  context->SetDx(0, m.AdjointProduct(order, ordered));
   return absl::OkStatus();
 }
 
@@ -346,10 +376,14 @@ Status MatrixFunctionGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+MILLSTREAM_GRADIENT("Lu", LuGradient);
 MILLSTREAM_GRADIENT("Qr", QrGradient);
 MILLSTREAM_GRADIENT("SelfAdjointEigV2", SelfAdjointEigenGradient);
 MILLSTREAM_GRADIENT("Svd", SvdGradient);
 MILLSTREAM_GRADIENT("MatrixSolveLs", MatrixSolveLsGradient);
+MILLSTREAM_GRADIENT("BatchSelfAdjointEigV2", SelfAdjointEigenGradient);
+MILLSTREAM_GRADIENT("BatchSvd", SvdGradient);
+MILLSTREAM_GRADIENT("BatchMatrixSolveLs", MatrixSolveLsGradient);
 MILLSTREAM_GRADIENT("MatrixExponential", MatrixFunctionGradient);
 MILLSTREAM_GRADIENT("MatrixSquareRoot", MatrixFunctionGradient);
 MILLSTREAM_GRADIENT("MatrixLogarithm", MatrixFunctionGradient);

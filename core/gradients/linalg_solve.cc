@@ -1,6 +1,9 @@
 // Gradients of factors of matrices and of systems of linear equations (M. Giles: Collected Matrix
 // Derivative Results for Forward and Reverse Mode Algorithmic Differentiation, 2008). ^H is the
 // adjoint.
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/math_helpers.h"
 #include "core/gradients/shape_helpers.h"
@@ -48,7 +51,7 @@ struct SolutionGradients {
 StatusOr<SolutionGradients> GradientsOfSolution(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   MS_ASSIGN_OR_RETURN(const bool adjoint, context->Attr<bool>("adjoint"));
-  const bool is_triangular = context->call().op->name == "MatrixTriangularSolve";
+  const bool is_triangular = absl::EndsWith(context->call().op->name, "MatrixTriangularSolve");
   Output right;
   if (is_triangular) {
     MS_ASSIGN_OR_RETURN(const bool lower, context->Attr<bool>("lower"));
@@ -80,9 +83,52 @@ Status TriangularSolveGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// A C = B as above. The rows of the matrix of diagonals are those above, on and below the main one.
+// Those of A^H are exchanged, and each moved by the element that does not count.
+Status TridiagonalSolveGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  MS_ASSIGN_OR_RETURN(const bool pivoting, context->Attr<bool>("partial_pivoting"));
+  const Output last = builder->Int32(-1);
+  const Output last_but_one = builder->Int32(-2);
+  const Node* rows =
+      builder->NodeOf("Split", {last_but_one, Conjugate(context, context->input(0))},
+                      {{"num_split", int64_t{3}}});
+  if (rows == nullptr) return builder->status();
+  const auto moved = [&](int row, int32_t by) {
+    return builder->Op("Roll", {rows->output(row), builder->Int32(by), last});
+  };
+  const auto joined = [&](const std::vector<Output>& parts) {
+    const Node* node = builder->Variadic("ConcatV2", {parts, {last_but_one}});
+    return node == nullptr ? Output() : node->output(0);
+  };
+  const Output main = rows->output(1);
+  const Output right =
+      builder->Op("TridiagonalSolve", {joined({moved(2, -1), main, moved(0, 1)}), context->dy(0)},
+                  {{"partial_pivoting", pivoting}});
+  const Output c = Conjugate(context, context->output(0));
+  const Output zeros = builder->Op("ZerosLike", {main});
+  const Output ones = builder->Op("OnesLike", {main});
+  const auto neighbours = [&](Output above, Output below) {
+    return builder->Op("TridiagonalMatMul", {above, zeros, below, c});
+  };
+  // The gradient of the diagonal that multiplies `factors`, rows of C.
+  const auto of_diagonal = [&](Output factors) {
+    const Output sums = builder->Op("Sum", {Mul(context, right, factors), last});
+    return builder->Op("ExpandDims", {builder->Op("Neg", {sums}), last_but_one});
+  };
+  context->SetDx(0, joined({of_diagonal(neighbours(ones, zeros)), of_diagonal(c),
+                            of_diagonal(neighbours(zeros, ones))}));
+  context->SetDx(1, right);
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("Cholesky", CholeskyGradient);
 MILLSTREAM_GRADIENT("MatrixSolve", MatrixSolveGradient);
 MILLSTREAM_GRADIENT("MatrixTriangularSolve", TriangularSolveGradient);
+MILLSTREAM_GRADIENT("BatchCholesky", CholeskyGradient);
+MILLSTREAM_GRADIENT("BatchMatrixSolve", MatrixSolveGradient);
+MILLSTREAM_GRADIENT("BatchMatrixTriangularSolve", TriangularSolveGradient);
+MILLSTREAM_GRADIENT("TridiagonalSolve", TridiagonalSolveGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("CholeskyGrad");
 
 }  // namespace

@@ -174,6 +174,17 @@ Status DivGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// a rem b = a - b trunc(a/b)
+Status TruncateModGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  const Output multiple = builder->Op("Sub", {context->output(0), context->input(0)});
+  const Output slope =
+      builder->Op("Rint", {builder->Op("RealDiv", {multiple, context->input(1)})});
+  SetBroadcastDx(context, dy, Mul(context, dy, slope));
+  return absl::OkStatus();
+}
+
 // a mod b = a - b floor(a/b)
 Status FloorModGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
@@ -378,6 +389,8 @@ MILLSTREAM_GRADIENT("Xdivy", XdivyGradient);
 MILLSTREAM_GRADIENT("Atan2", Atan2Gradient);
 MILLSTREAM_GRADIENT("NextAfter", NextAfterGradient);
 MILLSTREAM_GRADIENT("FloorMod", FloorModGradient);
+MILLSTREAM_GRADIENT("Mod", TruncateModGradient);
+MILLSTREAM_GRADIENT("TruncateMod", TruncateModGradient);
 MILLSTREAM_GRADIENT("SquaredDifference", SquaredDifferenceGradient);
 MILLSTREAM_GRADIENT("Maximum", MaximumGradient);
 MILLSTREAM_GRADIENT("Minimum", MinimumGradient);

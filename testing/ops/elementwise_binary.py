@@ -272,8 +272,8 @@ _define_binary(
     cases=_integers_to_divide,
     determinism=LargeCase(_large_quotients, FLOAT32),
 )
-_define_binary("TruncateMod", _truncate_mod)
-_define_binary("Mod", _truncate_mod)
+_define_binary("TruncateMod", _truncate_mod, _of_distinct)
+_define_binary("Mod", _truncate_mod, _of_distinct)
 _define_binary(
     "DivNoNan", _binary(None, lambda x, y: _where_not(y, x / y), 1), of_broadcast_tensors()
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +25,7 @@ from testing.ops.support.reference import (
     refuse_unless,
     type_attr,
 )
-from testing.ops.support.registry import define_tests
+from testing.ops.support.registry import NotTested, define_tests
 from testing.ops.support.source import Source
 
 _Color = tuple[float, float, float]
@@ -145,15 +146,39 @@ def _large_colors(op: str) -> LargeCase:
     return LargeCase(build, float_dtypes_of(op))
 
 
-_REFERENCES: dict[str, Callable[[Case], Outcome]] = {
-    "RGBToHSV": _to_hsv,
-    "HSVToRGB": _to_rgb,
-    "AdjustHue": _hue,
-    "AdjustSaturation": _saturation,
-    "AdjustContrast": _contrast,
-}
-for _op, _reference in _REFERENCES.items():
-    define_tests(_op, cases=_make_colors, reference=_reference, determinism=_large_colors)
+# Each order of three parts, and a hue in each sixth of the circle.
+_RGB: Array = np.array(list(itertools.permutations((0.25, 0.75, 1.5))))
+_HSV: Array = np.stack(
+    [(np.arange(6) + 0.4) / 6, np.linspace(0.2, 0.8, 6), np.linspace(0.9, 0.3, 6)], -1
+)
+define_tests(
+    "RGBToHSV",
+    cases=_make_colors,
+    reference=_to_hsv,
+    gradient=[Check(gen_ops.rgb_to_hsv, (_RGB,))],
+    determinism=_large_colors,
+)
+define_tests(
+    "HSVToRGB",
+    cases=_make_colors,
+    reference=_to_rgb,
+    gradient=[Check(gen_ops.hsv_to_rgb, (_HSV,))],
+    determinism=_large_colors,
+)
+for _op, _reference in (("AdjustHue", _hue), ("AdjustSaturation", _saturation)):
+    define_tests(
+        _op,
+        cases=_make_colors,
+        reference=_reference,
+        gradient=NotTested(
+            "float32 hides differences; images_test compares with the gradient of the same by "
+            "RGBToHSV and HSVToRGB"
+        ),
+        determinism=_large_colors,
+    )
+define_tests(
+    "AdjustContrast", cases=_make_colors, reference=_contrast, determinism=_large_colors
+)
 define_tests(
     "AdjustContrastv2",
     cases=_make_colors,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import function_of
@@ -108,14 +107,17 @@ def _regular(*shape: int) -> Array:
     return np.asarray(spread("input", *shape) + 6 * np.eye(shape[-1]))
 
 
-def _inverse_checks(op: str) -> list[Check]:
+def inverse_checks(op: str) -> list[Check]:
+    """Checks of the gradient of an inverse, and of that of an adjoint."""
+    function = function_of(op)
     return [
-        Check(lambda x: gen_ops.matrix_inverse(x), (_regular(3, 3),)),
-        Check(lambda x: gen_ops.matrix_inverse(x, adjoint=True), (_regular(2, 3, 3),)),
+        Check(lambda x: function(x), (_regular(3, 3),)),
+        Check(lambda x: function(x, adjoint=True), (_regular(2, 3, 3),)),
     ]
 
 
-def _determinant_checks(op: str) -> list[Check]:
+def determinant_checks(op: str) -> list[Check]:
+    """Checks of the gradient of a determinant or its logarithm."""
     function = function_of(op)
     if op == "LogMatrixDeterminant":
         return [Check(lambda x: function(x)[1], (_regular(2, 3, 3),))]
@@ -135,20 +137,20 @@ define_tests(
     "MatrixInverse",
     cases=make_matrices,
     reference=matrix_inverses,
-    gradient=_inverse_checks,
+    gradient=inverse_checks,
     determinism=_large_matrices,
 )
 define_tests(
     "MatrixDeterminant",
     cases=make_matrices,
     reference=determinants,
-    gradient=_determinant_checks,
+    gradient=determinant_checks,
     determinism=_large_matrices,
 )
 define_tests(
     "LogMatrixDeterminant",
     cases=make_matrices,
     reference=_log_determinant,
-    gradient=_determinant_checks,
+    gradient=determinant_checks,
     determinism=_large_matrices,
 )

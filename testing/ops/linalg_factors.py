@@ -143,9 +143,11 @@ def _svd(case: Case) -> Outcome:
 
 
 def _svd_checks(op: str) -> list[Check]:
+    function = function_of(op)
+
     # Signs of vectors are free: what is checked does not depend on them.
     def product(x: Any, **flags: Any) -> Any:
-        s, u, v = gen_ops.svd(x, **flags)
+        s, u, v = function(x, **flags)
         first = gen_ops.cumsum(s * s, -1)
         projector = gen_ops.batch_mat_mul_v2(u[..., :2], u[..., :2], adj_y=True)
         other = gen_ops.batch_mat_mul_v2(v[..., :2], v[..., :2], adj_y=True)
@@ -153,7 +155,7 @@ def _svd_checks(op: str) -> list[Check]:
         return [first, projector, other, mixed]
 
     return [
-        Check(lambda x: gen_ops.svd(x, compute_uv=False)[0], (_rectangle(2, 4, 3),)),
+        Check(lambda x: function(x, compute_uv=False)[0], (_rectangle(2, 4, 3),)),
         Check(product, (_rectangle(2, 4, 3),)),
         Check(product, (_rectangle(3, 5),)),
         Check(product, (_rectangle(3, 3),)),
@@ -171,6 +173,7 @@ define_tests(
     "BatchSvd",
     cases=_make_rectangles,
     reference=_svd,
+    gradient=_svd_checks,
     determinism=_large_rectangles,
     exceptions=NO_SHAPE,
 )
@@ -242,17 +245,19 @@ def _joined_eigen(case: Case) -> Outcome:
 
 
 def _eigen_checks(op: str) -> list[Check]:
+    function = function_of(op)
+
     def symmetric(x: Any) -> Any:
         return (x + gen_ops.batch_mat_mul_v2(x, _IDENTITY, adj_x=True)) * 0.5
 
     def product(x: Any) -> Any:
-        e, v = gen_ops.self_adjoint_eig_v2(symmetric(x))
+        e, v = function(symmetric(x))
         first = v[..., :1]
         return [gen_ops.cumsum(e, -1), gen_ops.batch_mat_mul_v2(first, first, adj_y=True)]
 
     return [
         Check(
-            lambda x: gen_ops.self_adjoint_eig_v2(symmetric(x), compute_v=False)[0],
+            lambda x: function(symmetric(x), compute_v=False)[0],
             (spread("eigen", 2, 3, 3),),
         ),
         Check(product, (spread("eigen", 2, 3, 3),)),
@@ -286,6 +291,7 @@ define_tests(
     "BatchSelfAdjointEigV2",
     cases=_make_self_adjoint,
     reference=_eigen,
+    gradient=_eigen_checks,
     determinism=_large_squares,
     exceptions=NO_SHAPE,
 )
@@ -350,7 +356,7 @@ def _least_squares(case: Case) -> Outcome:
 
 def _least_squares_checks(op: str) -> list[Check]:
     def solved(weight: float) -> Any:
-        return lambda matrix, right: gen_ops.matrix_solve_ls(matrix, right, weight)
+        return lambda matrix, right: function_of(op)(matrix, right, weight)
 
     return [
         Check(solved(weight), (_rectangle(2, *shape), spread("b", 2, shape[0], 2)))
@@ -378,6 +384,7 @@ define_tests(
     "BatchMatrixSolveLs",
     cases=_make_least_squares,
     reference=_least_squares,
+    gradient=_least_squares_checks,
     determinism=_large_least_squares,
     exceptions=NO_SHAPE,
 )

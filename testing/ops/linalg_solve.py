@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from millstream._impl.ops import gen_ops
-from testing.ops.linalg import determinants, make_matrices, matrix_inverses
+from testing.ops.linalg import (
+    determinant_checks,
+    determinants,
+    inverse_checks,
+    make_matrices,
+    matrix_inverses,
+)
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import float_dtypes_of, function_of
 from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values
@@ -83,7 +89,7 @@ def _cholesky_grad(case: Case) -> Outcome:
 def _cholesky_checks(op: str) -> list[Check]:
     def factor(x: Any) -> Any:
         # Only the lower triangle is read, so the gradient of a symmetric one is checked.
-        return gen_ops.cholesky((x + gen_ops.transpose(x, [0, 2, 1])) * 0.5)
+        return function_of(op)((x + gen_ops.transpose(x, [0, 2, 1])) * 0.5)
 
     return [Check(factor, (spread("cholesky", 2, 3, 3) + 6 * np.eye(3),))]
 
@@ -114,6 +120,7 @@ define_tests(
     "BatchCholesky",
     cases=_make_positive,
     reference=_cholesky,
+    gradient=_cholesky_checks,
     determinism=_large_factors,
     exceptions=NO_SHAPE,
 )
@@ -168,7 +175,7 @@ def _regular(*shape: int) -> Array:
 
 def _equation_checks(op: str) -> list[Check]:
     flags = [{"adjoint": False}, {"adjoint": True}]
-    if op == "MatrixTriangularSolve":
+    if op.endswith("MatrixTriangularSolve"):
         flags = [{**flag, "lower": lower} for flag in flags for lower in (False, True)]
     return [
         Check(with_arguments(function_of(op), **flag), (_regular(2, 3, 3), spread("b", 2, 3, 2)))
@@ -196,6 +203,7 @@ for _name in ("MatrixSolve", "MatrixTriangularSolve"):
         f"Batch{_name}",
         cases=_make_equations,
         reference=_solve,
+        gradient=_equation_checks,
         determinism=_large_equations,
         exceptions=NO_SHAPE,
     )
@@ -239,6 +247,10 @@ define_tests(
     "Lu",
     cases=_make_lu,
     reference=_lu,
+    gradient=[
+        Check(lambda x: gen_ops.lu(x)[0], (_regular(2, 3, 3),)),
+        Check(lambda x: gen_ops.lu(x)[0], (_regular(2, 4, 4)[:, [2, 0, 3, 1]],)),
+    ],
     determinism=LargeCase(_large_lu),
 )
 
@@ -286,6 +298,18 @@ def _tridiagonal(case: Case) -> Outcome:
     return [near(np.linalg.solve(matrix, right), case)]
 
 
+def _tridiagonal_checks(op: str) -> list[Check]:
+    main = np.array([[0.0], [6.0], [0.0]])
+    return [
+        Check(
+            with_arguments(gen_ops.tridiagonal_solve, partial_pivoting=pivoting),
+            (spread("diagonals", *batch, 3, n) + main, spread("rhs", *batch, n, 2)),
+        )
+        for pivoting in (True, False)
+        for batch, n in (((2,), 4), ((), 1))
+    ]
+
+
 def _large_tridiagonal(values: Values) -> Any:
     rows = [values.of(300, 1, 50), values.of(300, 1, 50, low=5, high=6), values.of(300, 1, 50)]
     return gen_ops.tridiagonal_solve(gen_ops.concat_v2(rows, 1), values.of(300, 50, 20))
@@ -295,6 +319,7 @@ define_tests(
     "TridiagonalSolve",
     cases=_make_tridiagonal,
     reference=_tridiagonal,
+    gradient=_tridiagonal_checks,
     determinism=LargeCase(_large_tridiagonal, FLOAT32_AND_64),
 )
 
@@ -312,6 +337,7 @@ define_tests(
     "BatchMatrixInverse",
     cases=make_matrices,
     reference=matrix_inverses,
+    gradient=inverse_checks,
     determinism=_large_old,
     exceptions=NO_SHAPE,
 )
@@ -319,6 +345,7 @@ define_tests(
     "BatchMatrixDeterminant",
     cases=make_matrices,
     reference=determinants,
+    gradient=determinant_checks,
     determinism=_large_old,
     exceptions=NO_SHAPE,
 )

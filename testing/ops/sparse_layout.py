@@ -144,7 +144,21 @@ def _concat(case: Case) -> Outcome:
     return sparse_outputs([moved[i] for i in order], values, tuple(shape))
 
 
-define_tests("SparseConcat", cases=_make_concat, reference=_concat)
+_OTHERS: Array = np.array([[0, 0], [1, 2], [2, 1]], np.int64)
+define_tests(
+    "SparseConcat",
+    cases=_make_concat,
+    reference=_concat,
+    gradient=[
+        Check(
+            lambda a, b, dim=dim: gen_ops.sparse_concat(
+                [_PLACES, _OTHERS], [a, b], [_SHAPE, _SHAPE], dim
+            )[1],
+            (spread("a", 4), spread("b", 3)),
+        )
+        for dim in (0, 1, -1)
+    ],
+)
 
 
 def _make_split(source: Source, op: Any) -> Case:
@@ -176,7 +190,21 @@ def _split(case: Case) -> Outcome:
     return [part[k] for k in range(3) for part in outputs]
 
 
-define_tests("SparseSplit", cases=_make_split, reference=_split, exceptions=_COUNTED)
+define_tests(
+    "SparseSplit",
+    cases=_make_split,
+    reference=_split,
+    gradient=[
+        Check(
+            lambda v, dim=dim, parts=parts: list(
+                gen_ops.sparse_split(np.array(dim, np.int64), _PLACES, v, _SHAPE, parts)[1]
+            ),
+            (spread("split", 4),),
+        )
+        for dim, parts in ((0, 2), (1, 3), (1, 1))
+    ],
+    exceptions=_COUNTED,
+)
 
 # ---- SparseSlice, SparseSliceGrad ----
 
@@ -266,6 +294,14 @@ define_tests(
     "SparseSliceGrad",
     cases=_make_slice_grad,
     reference=_slice_grad,
+    gradient=[
+        Check(
+            lambda dy: gen_ops.sparse_slice_grad(
+                dy, _PLACES, np.array([0, 1], np.int64), np.array([[0, 0], [2, 1]], np.int64)
+            ),
+            (spread("sliced", 2),),
+        )
+    ],
     determinism=NotTested("moves elements, on one thread"),
 )
 
@@ -347,4 +383,12 @@ define_tests(
     "SparseFillEmptyRowsGrad",
     cases=_make_fill_grad,
     reference=_fill_grad,
+    gradient=[
+        Check(
+            lambda dy: list(
+                gen_ops.sparse_fill_empty_rows_grad(np.array([0, 2, 3, 5], np.int64), dy)
+            ),
+            (spread("filled", 6),),
+        )
+    ],
 )

@@ -13,7 +13,7 @@ from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.definitions import function_of
 from testing.ops.support.determinism import FLOAT32_AND_64, LargeCase, Values
-from testing.ops.support.gradient import Check, positive, spread
+from testing.ops.support.gradient import Check, positive, spread, with_arguments
 from testing.ops.support.inputs import INDEX_TYPES, normalized
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
@@ -137,6 +137,15 @@ def _extreme(case: Case) -> Outcome:
     return sparse_outputs(_places(a, b, pairs), values, a.shape)[:2]
 
 
+def _extreme_checks(op: str) -> list[Check]:
+    return [
+        Check(
+            lambda a, b: function_of(op)(*(_A, a, _SHAPE), *(_B, b, _SHAPE))[1],
+            (spread("a", 4), spread("b", 3)),
+        )
+    ]
+
+
 def _make_ordered_pair(source: Source, op: Any) -> Case:
     case = _make_pair(source, op)
     if case.inputs[1].dtype.startswith("complex"):
@@ -165,6 +174,7 @@ define_tests(
     ["SparseSparseMaximum", "SparseSparseMinimum"],
     cases=_make_ordered_pair,
     reference=_extreme,
+    gradient=_extreme_checks,
     determinism=_ONE_THREAD,
     exceptions=_COUNTED,
 )
@@ -196,7 +206,21 @@ def _add_grad(case: Case) -> Outcome:
     return found
 
 
-define_tests("SparseAddGrad", cases=_make_add_grad, reference=_add_grad, determinism=_ONE_THREAD)
+_UNION: Array = np.array([[0, 1], [0, 3], [1, 0], [2, 0], [2, 2]], np.int64)
+define_tests(
+    "SparseAddGrad",
+    cases=_make_add_grad,
+    reference=_add_grad,
+    gradient=[
+        # The sum may lack places where two values add up to little.
+        Check(
+            lambda dy, places=places: list(gen_ops.sparse_add_grad(dy, _A, _B, places)),
+            (spread("sums", len(places)),),
+        )
+        for places in (_UNION, _UNION[1:])
+    ],
+    determinism=_ONE_THREAD,
+)
 
 # ---- With dense tensors ----
 
@@ -450,11 +474,12 @@ def _combined(case: Case, values: list[Any], dtype: str) -> Any:
 
 
 def _reduce_checks(op: str) -> list[Check]:
+    def reduced(values: Any, axes: Any, keep: bool) -> Any:
+        result = function_of(op)(_A, values, _SHAPE, axes, keep)
+        return result[1] if op.endswith("Sparse") else result
+
     return [
-        Check(
-            lambda v, axes=axes, keep=keep: gen_ops.sparse_reduce_sum(_A, v, _SHAPE, axes, keep),
-            (spread("v", 4),),
-        )
+        Check(with_arguments(reduced, axes, keep), (spread("v", 4),))
         for axes, keep in (([0], False), ([1], True), ([0, 1], False), (-1, False))
     ]
 
@@ -466,11 +491,18 @@ define_tests(
     gradient=_reduce_checks,
     determinism=NotTested("adds up on one thread"),
 )
-define_tests("SparseReduceMax", cases=_make_reduce, reference=_reduce, determinism=_ONE_THREAD)
+define_tests(
+    "SparseReduceMax",
+    cases=_make_reduce,
+    reference=_reduce,
+    gradient=_reduce_checks,
+    determinism=_ONE_THREAD,
+)
 define_tests(
     ["SparseReduceSumSparse", "SparseReduceMaxSparse"],
     cases=_make_reduce,
     reference=_reduce,
+    gradient=_reduce_checks,
     determinism=_ONE_THREAD,
     exceptions=_COUNTED,
 )

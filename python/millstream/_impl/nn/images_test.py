@@ -256,3 +256,36 @@ def test_chosen_boxes() -> None:
     assert found[3][0].tolist() == [3, 0, 1, 2]
     assert np.isclose(found[3][1][1], 0.9)
     assert found[3][1][2] < 0.75
+
+
+def _turned(hue: Any, saturation: Any, value: Any, delta: Any) -> list[Any]:
+    return [tf.floormod(hue + delta, 1.0), saturation, value]
+
+
+def _faded(hue: Any, saturation: Any, value: Any, scale: Any) -> list[Any]:
+    return [hue, tf.clip_by_value(saturation * scale, 0.0, 1.0), value]
+
+
+@pytest.mark.parametrize(
+    ("adjust", "change", "parameter"),
+    [
+        (tf.image.adjust_hue, _turned, 0.3),
+        (tf.image.adjust_hue, _turned, -0.7),
+        (tf.image.adjust_saturation, _faded, 0.4),
+        (tf.image.adjust_saturation, _faded, 2.5),
+    ],
+)
+def test_gradients_of_adjusted_colors(
+    adjust: Callable[..., Any], change: Callable[..., list[Any]], parameter: float
+) -> None:
+    random = np.random.default_rng(5)
+    colors, weights = random.uniform(0.1, 0.9, (2, 2, 4, 5, 3)).astype(np.float32)
+    with tf.Graph().as_default():
+        images, amount = tf.constant(colors), tf.constant(parameter)
+        parts = tf.unstack(tf.image.rgb_to_hsv(images), axis=-1)
+        same = tf.image.hsv_to_rgb(tf.stack(change(*parts, amount), -1))
+        adjusted = adjust(images, amount)
+        found = tf.gradients(adjusted * weights, [images, amount])
+        wanted = tf.gradients(same * weights, [images, amount])
+        for got, want in zip(*_run([[adjusted, *found], [same, *wanted]]), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

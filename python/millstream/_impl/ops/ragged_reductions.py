@@ -136,9 +136,27 @@ def side_by_side(tensors: list[Any], axis: int) -> Any:
     if axis == 0 or not isinstance(first, RaggedRows):
         return joined_rows(tensors) if axis == 0 else array_join.concat(tensors, axis)
     if axis > 1:
-        return first.with_values(side_by_side([one.values for one in tensors], axis - 1))
+        inner = side_by_side([one.values for one in tensors], axis - 1)
+        return first._like(inner, common_splits(tensors))
     rows = rows_in_turn(tensors)
     return rows._like(rows.values, rows.row_splits[:: len(tensors)])
+
+
+def common_splits(tensors: list[Any]) -> Tensor:
+    """The splits that ragged tensors have in common; a step checks that."""
+    first: Tensor = tensors[0].row_splits
+    checks = [
+        check_ops.assert_equal(
+            _int64(first),
+            _int64(one.row_splits),
+            message=f"Inputs must have identical ragged splits, and those at index 0 and {i} have "
+            "others.",
+        )
+        for i, one in enumerate(tensors)
+        if one.row_splits is not first
+    ]
+    with scopes.control_dependencies(checks):
+        return gen_ops.identity(first) if checks else first
 
 
 def rows_in_turn(tensors: list[Any]) -> Any:

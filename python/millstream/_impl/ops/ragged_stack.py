@@ -11,6 +11,7 @@ from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_join, array_ops, math_ops
 from millstream._impl.ops.ragged_reductions import (
+    common_splits,
     joined_rows,
     rows_in_turn,
     with_ragged_rank,
@@ -37,8 +38,8 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     Returns
     -------
     RaggedTensor or Tensor
-        A tensor where no dimension behind the first is ragged: scalars, or tensors that are stacked
-        along a last dimension.
+        A tensor for scalars, and for tensors of one shape whose new dimension is the last one or
+        the one before it, but not the first.
 
     Raises
     ------
@@ -65,24 +66,29 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
         if not -rank - 1 <= axis <= rank:
             raise ValueError(f"axis={axis} out of bounds: expected {-rank - 1}<=axis<{rank + 1}")
         axis += rank + 1 if axis < 0 else 0
-        depth = max(getattr(one, "ragged_rank", 0) for one in tensors)
-        depth = min(max(axis, depth), rank - 1)
-        rows = [with_ragged_rank(RaggedTensor, one, depth) for one in tensors]
-        return with_splits_of(_stacked(rows, axis), tensors)
+        return with_splits_of(_stacked(tensors, axis), tensors)
 
 
 def _stacked(tensors: list[Any], axis: int) -> Any:
-    first = tensors[0]
-    is_ragged = isinstance(first, RaggedTensor)
-    if first.shape.ndims == 0 or (axis and not is_ragged):
+    rank = tensors[0].shape.ndims
+    ragged_rank = max(getattr(one, "ragged_rank", 0) for one in tensors)
+    is_last = axis == rank or (axis == rank - 1 > 0 and _fit(tensors))
+    if ragged_rank == 0 and is_last:
         return array_join.stack(tensors, axis)
+    rows = [with_ragged_rank(RaggedTensor, one, max(ragged_rank, 1)) for one in tensors]
     if axis == 0:
-        counts = array_join.stack([_row_count(one) for one in tensors])
-        return RaggedTensor.from_row_lengths(joined_rows(tensors), counts, validate=False)
+        counts = array_join.stack([_row_count(one) for one in rows])
+        return RaggedTensor.from_row_lengths(joined_rows(rows), counts, validate=False)
     if axis > 1:
-        return first.with_values(_stacked([one.values for one in tensors], axis - 1))
-    splits = math_ops.range(first.nrows(dtypes.int64) + 1) * len(tensors)
-    return RaggedTensor.from_row_splits(rows_in_turn(tensors), splits, validate=False)
+        inner = _stacked([one.values for one in rows], axis - 1)
+        return rows[0]._like(inner, common_splits(rows))
+    splits = math_ops.range(rows[0].nrows(dtypes.int64) + 1) * len(rows)
+    return RaggedTensor.from_row_splits(rows_in_turn(rows), splits, validate=False)
+
+
+def _fit(tensors: list[Any]) -> bool:
+    """Whether tensors may be of one shape, as far as that is known."""
+    return all(tensors[0].shape.is_compatible_with(one.shape) for one in tensors)
 
 
 def _row_count(tensor: Any) -> Tensor:

@@ -47,6 +47,25 @@ def test_a_last_dimension() -> None:
     assert _value(found) == [[[1, 4], [2, 5]], [[3, 6]], []]
 
 
+def test_rows_must_agree_where_they_are_stacked_inside() -> None:
+    other = _ragged([[4], [5, 6], []])
+    for function in (tf.ragged.stack, tf.concat):
+        deep = [tf.expand_dims(one, -1) for one in (_ragged(_A), other)]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="identical ragged splits"):
+            _value(function(deep, axis=2))
+
+
+def test_inner_tensors_of_one_shape_stay_tensors() -> None:
+    pairs = tf.RaggedTensor.from_row_lengths([[1, 2], [3, 4], [5, 6]], [2, 1])
+    found = tf.stack([pairs, pairs + 10], axis=-2)
+    assert found.ragged_rank == 1
+    assert _value(found) == [[[[1, 2], [11, 12]], [[3, 4], [13, 14]]], [[[5, 6], [15, 16]]]]
+    assert tf.ragged.stack([pairs, pairs], axis=-1).ragged_rank == 1
+    assert tf.ragged.stack([pairs, pairs], axis=1).ragged_rank == 2
+    dense = tf.ragged.stack([tf.ones([2, 3, 4]), tf.ones([5, 3, 4])])
+    assert dense.ragged_rank == 2
+
+
 def test_of_different_numbers_of_rows() -> None:
     assert _value(tf.ragged.stack([_ragged(_A), _ragged([[8]])])) == [_A, [[8]]]
 
