@@ -179,13 +179,6 @@ Status GlobalBatchNormGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-Status LrnGradient(GradientContext* context) {
-  context->SetDx(0, context->builder()->OpWithAttrs(
-                        "LRNGrad", {context->dy(0), context->input(0), context->output(0)},
-                        context->attrs(), {"depth_radius", "bias", "alpha", "beta"}));
-  return absl::OkStatus();
-}
-
 MILLSTREAM_GRADIENT("FusedBatchNorm", BatchNormGradient<&kGrad>);
 MILLSTREAM_GRADIENT("FusedBatchNormV2", BatchNormGradient<&kGradV2>);
 MILLSTREAM_GRADIENT("FusedBatchNormV3", BatchNormGradient<&kGradV3>);
@@ -193,7 +186,6 @@ MILLSTREAM_GRADIENT("FusedBatchNormGrad", BatchNormGradGradient<&kGrad>);
 MILLSTREAM_GRADIENT("FusedBatchNormGradV2", BatchNormGradGradient<&kGradV2>);
 MILLSTREAM_GRADIENT("FusedBatchNormGradV3", BatchNormGradGradient<&kGradV3>);
 MILLSTREAM_GRADIENT("BatchNormWithGlobalNormalization", GlobalBatchNormGradient);
-MILLSTREAM_GRADIENT("LRN", LrnGradient);
 
 }  // namespace
 }  // namespace millstream

@@ -393,4 +393,13 @@ define_tests(
     ),
     determinism=_large_lrn,
 )
-define_tests("LRNGrad", cases=_make_lrn, reference=_lrn, determinism=_large_lrn)
+define_tests(
+    "LRNGrad",
+    cases=_make_lrn,
+    reference=_lrn,
+    gradient=NotTested(
+        "it computes in float32, whose rounding hides differences; local_response_test compares "
+        "with the same of other operations"
+    ),
+    determinism=_large_lrn,
+)
