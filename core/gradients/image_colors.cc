@@ -66,8 +66,8 @@ class Colors {
     const Output has_hue = Where("Greater", range, Number(0));
     const Output safe_range = Add(range, Subtract(Number(1), has_hue));
     const Output turn = Divide(Dot(rgb, of_hue), safe_range);
-    const Output hue = Divide(Subtract(of_hue, Times(turn, of_range)),
-                              Times(safe_range, Number(6)));
+    const Output hue =
+        Divide(Subtract(of_hue, Times(turn, of_range)), Times(safe_range, Number(6)));
     const Output has_value = Where("Greater", value, Number(0));
     const Output safe_value = Add(Times(value, has_value), Subtract(Number(1), has_value));
     const Output saturation =
@@ -84,11 +84,9 @@ class Colors {
     const Output one = Number(1);
     const Output direction = Vector(1, -1, -1);
     const Output distance = Subtract(Times(hsv[0], Number(6)), Vector(3, 2, 4));
-    const Output line =
-        Add(Vector(-1, 2, 2), Times(direction, builder_->Op("Abs", {distance})));
+    const Output line = Add(Vector(-1, 2, 2), Times(direction, builder_->Op("Abs", {distance})));
     const Output slopes = Times(Where("Greater", line, Number(0)), Where("Less", line, one));
-    const Output pure =
-        builder_->Op("Minimum", {builder_->Op("Maximum", {line, Number(0)}), one});
+    const Output pure = builder_->Op("Minimum", {builder_->Op("Maximum", {line, Number(0)}), one});
     const Output less_one = Subtract(pure, one);
     const Output turns = Times(Times(direction, builder_->Op("Sign", {distance})), slopes);
     const Output scale = Times(Times(hsv[1], hsv[2]), Number(6));

@@ -1,4 +1,4 @@
-// Gradients of triangular and orthogonal factors, singular values, eigenvalues, least squares and functions of
+// Gradients of factors, singular values, eigenvalues, least squares and functions of
 // matrices. ^H is the adjoint. See M. Giles: Collected Matrix Derivative Results for Forward and
 // Reverse Mode Algorithmic Differentiation, 2008; J. Townsend: Differentiating the Singular Value
 // Decomposition, 2016; S. Walter, L. Lehmann: Algorithmic Differentiation of Linear Algebra
@@ -146,8 +146,8 @@ Status QrGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// P A = L U: P dA = L^-H (the triangle below the diagonal of L^H dL + the upper one of dU U^H) U^-H.
-// L, with ones on its diagonal, and U are one tensor, and so are dL and dU.
+// P A = L U: P dA = L^-H T U^-H, where T has what L^H dL has below the diagonal and dU U^H
+// elsewhere. L, with ones on its diagonal, and U are one tensor, and so are dL and dU.
 Status LuGradient(GradientContext* context) {
   const Matrices m(context->builder());
   GraphBuilder* const builder = context->builder();
@@ -158,8 +158,8 @@ Status LuGradient(GradientContext* context) {
   const auto below_diagonal = [&](Output x) {
     return builder->Op("MatrixSetDiag", {m.Triangle(x, true), zeros});
   };
-  const Output l =
-      builder->Op("MatrixSetDiag", {m.Triangle(factors, true), builder->Op("OnesLike", {diagonal})});
+  const Output l = builder->Op("MatrixSetDiag",
+                               {m.Triangle(factors, true), builder->Op("OnesLike", {diagonal})});
   const Output u = m.Triangle(factors, false);
   const Output of_l = below_diagonal(m.AdjointProduct(l, below_diagonal(gradients)));
   const Output of_u = m.Triangle(m.ProductAdjoint(m.Triangle(gradients, false), u), false);

@@ -90,9 +90,8 @@ Status TridiagonalSolveGradient(GradientContext* context) {
   MS_ASSIGN_OR_RETURN(const bool pivoting, context->Attr<bool>("partial_pivoting"));
   const Output last = builder->Int32(-1);
   const Output last_but_one = builder->Int32(-2);
-  const Node* rows =
-      builder->NodeOf("Split", {last_but_one, Conjugate(context, context->input(0))},
-                      {{"num_split", int64_t{3}}});
+  const Node* rows = builder->NodeOf("Split", {last_but_one, Conjugate(context, context->input(0))},
+                                     {{"num_split", int64_t{3}}});
   if (rows == nullptr) return builder->status();
   const auto moved = [&](int row, int32_t by) {
     return builder->Op("Roll", {rows->output(row), builder->Int32(by), last});

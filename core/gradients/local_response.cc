@@ -1,5 +1,5 @@
-// Gradients of local response normalization: y = x s^-beta with s = bias + alpha W x^2, where W adds
-// up the channels at most depth_radius away.
+// Gradients of local response normalization: y = x s^-beta with s = bias + alpha W x^2, where W
+// adds up the channels at most depth_radius away.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -179,8 +179,7 @@ Status TruncateModGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
   const Output multiple = builder->Op("Sub", {context->output(0), context->input(0)});
-  const Output slope =
-      builder->Op("Rint", {builder->Op("RealDiv", {multiple, context->input(1)})});
+  const Output slope = builder->Op("Rint", {builder->Op("RealDiv", {multiple, context->input(1)})});
   SetBroadcastDx(context, dy, Mul(context, dy, slope));
   return absl::OkStatus();
 }

@@ -48,7 +48,8 @@ Status ConcatGradient(GradientContext* context) {
   std::vector<std::vector<Output>> arguments(3);  // with numbers of elements as values
   Output begin = builder->Int32(0);
   for (int i = 0; i < count; ++i) {
-    const Output end = builder->Op("AddV2", {begin, builder->Op("Size", {context->input(count + i)})});
+    const Output end =
+        builder->Op("AddV2", {begin, builder->Op("Size", {context->input(count + i)})});
     arguments[0].push_back(context->input(i));
     arguments[1].push_back(builder->Op("Range", {begin, end, builder->Int32(1)}));
     arguments[2].push_back(context->input(2 * count + i));
@@ -57,8 +58,7 @@ Status ConcatGradient(GradientContext* context) {
   const Node* joined = builder->Variadic("SparseConcat", arguments, {{"concat_dim", dim}});
   const Output inverse = builder->Op("InvertPermutation", {OutputOf(joined, 1)});
   for (int i = 0; i < count; ++i) {
-    const Output places =
-        builder->Op("GatherV2", {inverse, arguments[1][i], builder->Int32(0)});
+    const Output places = builder->Op("GatherV2", {inverse, arguments[1][i], builder->Int32(0)});
     context->SetDx(count + i, builder->Op("GatherV2", {context->dy(1), places, builder->Int32(0)}));
   }
   return absl::OkStatus();
@@ -91,9 +91,8 @@ Status SplitGradient(GradientContext* context) {
 // What `places` gives for the numbers from 1 on tells which ones: 0 where none came.
 Output SumOfGivenTo(GradientContext* context, Output places, Output dy) {
   GraphBuilder* builder = context->builder();
-  return builder->Op("UnsortedSegmentSum",
-                     {dy, builder->Op("Sub", {places, builder->Int32(1)}),
-                      builder->Op("Size", {context->input(0)})});
+  return builder->Op("UnsortedSegmentSum", {dy, builder->Op("Sub", {places, builder->Int32(1)}),
+                                            builder->Op("Size", {context->input(0)})});
 }
 
 Output NumbersFromOne(GradientContext* context) {
@@ -113,9 +112,8 @@ Status GradientOfSliceGrad(GradientContext* context) {
 
 Status GradientOfAddGrad(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  const Node* places = builder->NodeOf(
-      "SparseAddGrad",
-      {NumbersFromOne(context), context->input(1), context->input(2), context->input(3)});
+  const Node* places = builder->NodeOf("SparseAddGrad", {NumbersFromOne(context), context->input(1),
+                                                         context->input(2), context->input(3)});
   const Output of_a = SumOfGivenTo(context, OutputOf(places, 0), context->dy(0));
   const Output of_b = SumOfGivenTo(context, OutputOf(places, 1), context->dy(1));
   context->SetDx(0, builder->Op("AddV2", {of_a, of_b}));
@@ -139,8 +137,8 @@ Status GradientOfFillGrad(GradientContext* context) {
     return builder->Op("UnsortedSegmentSum", {values, places, size});
   };
   const Output ones = builder->Op("OnesLike", {context->dy(0)});
-  const Output is_filled = builder->Op(
-      "Sub", {builder->ScalarOf(context->input(1).dtype(), 1), spread(ones)});
+  const Output is_filled =
+      builder->Op("Sub", {builder->ScalarOf(context->input(1).dtype(), 1), spread(ones)});
   const Output of_default = builder->Op("Mul", {is_filled, context->dy(1)});
   context->SetDx(1, builder->Op("AddV2", {spread(context->dy(0)), of_default}));
   return absl::OkStatus();
@@ -172,8 +170,7 @@ Status ExtremeGradient(GradientContext* context) {
       builder->NodeOf(is_maximum ? "SparseSparseMinimum" : "SparseSparseMaximum", inputs);
   // What elements of the result have at those of a and of b.
   const auto of_both = [&](Output values) {
-    return builder->NodeOf("SparseAddGrad",
-                           {values, inputs[0], inputs[3], context->output(0)});
+    return builder->NodeOf("SparseAddGrad", {values, inputs[0], inputs[3], context->output(0)});
   };
   const Node* dy = of_both(context->dy(1));
   const Node* chosen = of_both(context->output(1));

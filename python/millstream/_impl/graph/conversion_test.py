@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import millstream as tf
@@ -48,6 +49,16 @@ def test_objects_stand_where_tensors_are_wanted(session: tf.Session) -> None:
     assert tf.convert_to_tensor(Money(1), preferred_dtype=tf.float64).dtype is tf.float64
     assert tf.convert_to_tensor(Money(1), tf.int32, name="money").op.name == "money"
     assert session.run(tf.Variable(Money(4.0)).initialized_value()) == 4.0
+
+
+def test_numpy_integers_keep_their_dtype_where_the_preferred_one_cannot_hold_them() -> None:
+    large = np.array([2**40, 2**40])
+    assert tf.convert_to_tensor(large, preferred_dtype=tf.int32).dtype is tf.int64
+    assert tf.convert_to_tensor(large >> 20, preferred_dtype=tf.int32).dtype is tf.int32
+    with pytest.raises(ValueError, match="'paddings' of Pad"):
+        tf.pad([1], [large << 22])
+    with pytest.raises(ValueError, match="'shape' of BroadcastTo"):
+        tf.broadcast_to([1], large)
 
 
 def test_a_smaller_number_is_asked_first(session: tf.Session) -> None:

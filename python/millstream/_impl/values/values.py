@@ -154,9 +154,10 @@ def _without_dimensions(value: Any, name: str) -> Any:
 
 def fits(value: Any, dtype: DType) -> bool:
     """Whether integers become integers of the dtype without wrapping around; else True."""
-    if isinstance(value, (np.ndarray, np.generic)) or not dtype.is_integer:
+    if not dtype.is_integer:
         return True
-    array = _natural_array(value, "value")
+    is_array = isinstance(value, (np.ndarray, np.generic))
+    array = np.asarray(value) if is_array else _natural_array(value, "value")
     return array.dtype.kind not in "iu" or array.size == 0 or _is_within(array, dtype)
 
 
