@@ -25,6 +25,14 @@ def known_integer(value: Any, name: str) -> Any:
     return tensor if known is None else int(known)
 
 
+def known_step(frame_step: Any) -> Any:
+    """The distance of two frames, an int above 0 if it is known, else a tensor of int32."""
+    step = known_integer(frame_step, "frame_step")
+    if isinstance(step, int) and step < 1:
+        raise ValueError(f"frame_step: expected 1 or more, got {step}")
+    return step
+
+
 def size_of(tensor: Tensor, axis: int = -1) -> Any:
     """The size of a dimension: an int if it is known, else a tensor of int32."""
     known = tensor.shape[axis].value if tensor.shape.ndims is not None else None
@@ -89,7 +97,7 @@ def frame(
         samples = convert_to_tensor(signal, name="signal")
         samples.shape.with_rank_at_least(1)
         length = known_integer(frame_length, "frame_length")
-        step = known_integer(frame_step, "frame_step")
+        step = known_step(frame_step)
         place = known_integer(axis, "axis")
         size = size_of(samples, place) if isinstance(place, int) else gen_ops.shape(samples)[place]
         if pad_end:
@@ -151,7 +159,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
             raise ValueError(
                 f"frame_step: frame_step must be an integer. Got {step_tensor.dtype.name}"
             )
-        step = known_integer(math_ops.cast(step_tensor, dtypes.int32), "frame_step")
+        step = known_step(math_ops.cast(step_tensor, dtypes.int32))
         count, length = size_of(frames, -2), size_of(frames, -1)
         # Frames in parts of `step` samples: part s of frame f goes to place f + s. In rows of
         # count + parts - 1 elements instead of count + parts, each part begins one place later

@@ -16,7 +16,13 @@ from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_creation, math_ops, reductions
 from millstream._impl.ops.fourier_ops import irfft, pad_to, rfft
-from millstream._impl.ops.signal_frames import frame, known_integer, overlap_and_add, vector
+from millstream._impl.ops.signal_frames import (
+    frame,
+    known_integer,
+    known_step,
+    overlap_and_add,
+    vector,
+)
 from millstream._impl.values import dtypes
 
 # ---- Windows ----
@@ -261,7 +267,7 @@ def inverse_stft_window_fn(
     def window(frame_length: Any, dtype: Any) -> Tensor:
         with scopes.name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
             length = known_integer(frame_length, "frame_length")
-            step = known_integer(frame_step, "frame_step")
+            step = known_step(frame_step)
             forward = forward_window_fn(length, dtype=dtype)
             overlaps = -((-length) // step)
             squares = pad_to(gen_ops.square(forward), vector([overlaps * step]), 1)

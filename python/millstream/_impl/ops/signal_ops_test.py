@@ -146,6 +146,17 @@ def test_frames(known: bool, pad_end: bool) -> None:
         assert found.shape.as_list() == [2, count, 4, 3]
 
 
+@pytest.mark.parametrize("step", [0, -2])
+def test_frames_are_some_way_apart(step: int) -> None:
+    for function in (
+        lambda: tf.signal.frame([1.0, 2.0, 3.0], 2, step),
+        lambda: tf.signal.overlap_and_add([[1.0, 2.0]], step),
+        lambda: tf.signal.inverse_stft_window_fn(step)(4, tf.float32),
+    ):
+        with pytest.raises(ValueError, match=f"frame_step: expected 1 or more, got {step}"):
+            function()
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 7])
 def test_frames_are_added_up(known: bool, step: int) -> None:
