@@ -131,6 +131,9 @@ Status SetDiagonals(ShapeContext* context, const Diagonals& diagonals, int k_inp
                         ShapeOfDiagonals(*context, k_input, input, diagonals));
     const StatusOr<PartialShape> merged = diagonal.MergeWith(expected);
     if (!merged.ok()) return InputError(*context, 1, merged.status());
+    PartialShape output = WithoutLast(*merged, own);
+    for (const int i : {2, 1}) output.AddDim(input.dim(input.rank() - i));
+    input = std::move(output);
   }
   context->SetOutput(0, std::move(input));
   return absl::OkStatus();

@@ -25,6 +25,7 @@ TEST(MatrixDiagTest, AndItsInversesFollowTheLastDimensions) {
   EXPECT_EQ(ShapeTester("MatrixDiagPart").Input("[5,?,3]").Shapes(), "[5,?]");
   EXPECT_EQ(ShapeTester("MatrixSetDiag").Input("[5,4,3]").Input("[?,3]").Shapes(), "[5,4,3]");
   EXPECT_EQ(ShapeTester("MatrixSetDiag").Input("?").Input("[5,3]").Shapes(), "[5,?,?]");
+  EXPECT_EQ(ShapeTester("MatrixSetDiag").Input("[?,4,3]").Input("[5,?]").Shapes(), "[5,4,3]");
   EXPECT_THAT(ShapeTester("MatrixSetDiag").Input("[4,3]").Input("[4]").Shapes(),
               HasSubstr("'diagonal' of MatrixSetDiag"));
 }

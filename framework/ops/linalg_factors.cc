@@ -95,7 +95,12 @@ Status LeastSquaresShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(context->WithRank(2, 0).status());
   MS_ASSIGN_OR_RETURN(const PartialShape matrix, context->WithRankAtLeast(0, 2));
   MS_ASSIGN_OR_RETURN(const PartialShape right, context->WithRankAtLeast(1, 2));
-  if (!matrix.known_rank()) return AllUnknown(context);
+  if (!matrix.known_rank()) {
+    PartialShape shape = right;
+    if (shape.known_rank()) shape.set_dim(-2, kUnknownDim);
+    context->SetOutput(0, std::move(shape));
+    return absl::OkStatus();
+  }
   const int64_t columns = right.known_rank() ? right.dim(-1) : kUnknownDim;
   StatusOr<PartialShape> merged = WithMatrix(matrix, matrix.dim(-2), columns).MergeWith(right);
   if (!merged.ok()) {

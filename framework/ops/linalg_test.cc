@@ -56,7 +56,8 @@ TEST(LeastSquaresTest, HasARowForEachColumn) {
   EXPECT_EQ(ShapeTester("MatrixSolveLs").Input("[2,4,3]").Input("[2,4,5]").Input("[]").Shapes(),
             "[2,3,5]");
   EXPECT_EQ(ShapeTester("MatrixSolveLs").Input("[?,3]").Input("?").Input("[]").Shapes(), "[3,?]");
-  EXPECT_EQ(ShapeTester("MatrixSolveLs").Input("?").Input("[4,5]").Input("[]").Shapes(), "?");
+  EXPECT_EQ(ShapeTester("MatrixSolveLs").Input("?").Input("[4,5]").Input("[]").Shapes(), "[?,5]");
+  EXPECT_EQ(ShapeTester("MatrixSolveLs").Input("?").Input("?").Input("[]").Shapes(), "?");
   EXPECT_THAT(ShapeTester("MatrixSolveLs").Input("[4,3]").Input("[5,1]").Input("[]").Shapes(),
               HasSubstr("'rhs'"));
   EXPECT_THAT(ShapeTester("MatrixSolveLs").Input("[4,3]").Input("[4,1]").Input("[1]").Shapes(),
