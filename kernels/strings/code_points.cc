@@ -166,6 +166,16 @@ std::string PlainName(const std::string& encoding) {
   return plain;
 }
 
+// Whether a text can name an encoding. The library drops all other characters, and takes a name of
+// none for the encoding of the process's locale, and "//" for an instruction.
+bool IsName(const std::string& encoding) {
+  return !PlainName(encoding).empty() &&
+         std::all_of(encoding.begin(), encoding.end(), [](unsigned char c) {
+           const bool is_letter = c < 0x80 && std::isalnum(c) != 0;
+           return is_letter || std::string_view("-_.: ").find(c) != std::string_view::npos;
+         });
+}
+
 }  // namespace
 
 bool IsCodePoint(int64_t code) {
@@ -203,7 +213,7 @@ void DecodeUtf8(std::string_view text, const CharacterFunction& function) {
 }
 
 ms::Status MakeTextDecoder(const std::string& encoding, std::unique_ptr<TextDecoder>* decoder) {
-  const std::string name = PlainName(encoding);
+  const std::string name = IsName(encoding) ? PlainName(encoding) : "";
   if (name == "utf8") {
     *decoder = std::make_unique<Utf8Decoder>();
   } else if (name == "iso88591" || name == "latin1") {
@@ -215,10 +225,8 @@ ms::Status MakeTextDecoder(const std::string& encoding, std::unique_ptr<TextDeco
   } else if (name == "utf32be" || name == "utf32le") {
     *decoder = std::make_unique<UnitDecoder>(4, name[5] == 'b');
   } else {
-    // An empty name would be the encoding of the process's locale, and "//" an instruction.
-    const bool is_name = !encoding.empty() && encoding.find('/') == std::string::npos;
     const iconv_t converter =
-        is_name ? iconv_open("UTF-32BE", encoding.c_str()) : reinterpret_cast<iconv_t>(-1);
+        name.empty() ? reinterpret_cast<iconv_t>(-1) : iconv_open("UTF-32BE", encoding.c_str());
     if (converter == reinterpret_cast<iconv_t>(-1)) {
       return ms::InvalidArgument("Could not create converter for input encoding: attribute ",
                                  "'input_encoding' is ", encoding);

@@ -62,6 +62,7 @@ _ENCODINGS = {
     "windows-1251": "cp1251",
 }
 _CHARACTERS = (*("a", "\t", "\u00e9", "\u65e5", "\U0001f600", "\u0416", "\x01", "\ufeff"),)
+_NO_ENCODINGS = ("no-such", "", "\x7f", "\u00e9", "UTF-8\x7f", "UTF-8//IGNORE")
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
@@ -85,7 +86,8 @@ def _error_attrs(source: Source) -> dict[str, str]:
 
 
 def _make_decode(source: Source, op: Any) -> Case:
-    encoding = source.pick(tuple(_ENCODINGS)) if source.chance(0.96) else "no-such"
+    is_known = source.chance(0.96)
+    encoding = source.pick(tuple(_ENCODINGS) if is_known else _NO_ENCODINGS)
     shape = source.small_shape(0, 2, 3)
     texts = [_encoded(source, encoding) for _ in range(int(np.prod(shape, dtype=int)))]
     attrs = {
