@@ -193,12 +193,13 @@ Status SplitVShape(ShapeContext* context) {
                         sizes_shape.dim(0));
   }
   MS_ASSIGN_OR_RETURN(std::optional<int> axis, AxisInput(*context, 2, piece.rank()));
+  const int64_t total = axis.has_value() ? piece.dim(*axis) : kUnknownDim;
+  PartialValue sizes = IndexElements(*context, 1).value_or(PartialValue(count));
+  MS_ASSIGN_OR_RETURN(sizes, PieceSizes(*context, std::move(sizes), total));
   if (!axis.has_value()) {
     for (int i = 0; i < count; ++i) context->SetOutput(i, RankOnly(piece));
     return absl::OkStatus();
   }
-  PartialValue sizes = IndexElements(*context, 1).value_or(PartialValue(count));
-  MS_ASSIGN_OR_RETURN(sizes, PieceSizes(*context, std::move(sizes), piece.dim(*axis)));
   for (int i = 0; i < count; ++i) {
     piece.set_dim(*axis, sizes[i].value_or(kUnknownDim));
     context->SetOutput(i, piece);

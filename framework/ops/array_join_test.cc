@@ -74,6 +74,7 @@ TEST(SplitVTest, TakesTheSizes) {
 
 TEST(SplitVTest, RefusesSizesThatDoNotAddUp) {
   EXPECT_THAT(SplitV("[5]", "(3 3)", "0").Shapes(), HasSubstr("add up to 6"));
+  EXPECT_THAT(SplitV("[5,2]", "(7 -2)", "?").Shapes(), HasSubstr("got -2 at position 1"));
   EXPECT_THAT(SplitV("[5]", "(3 1)", "0").Shapes(), HasSubstr("add up to 4"));
   EXPECT_THAT(SplitV("[5]", "(6 -1)", "0").Shapes(), HasSubstr("add up to 6"));
   EXPECT_THAT(SplitV("[5]", "(-1 -1)", "0").Shapes(), HasSubstr("'size_splits' of SplitV"));
