@@ -38,6 +38,7 @@ Status TileShape(ShapeContext* context) {
   const PartialValue multiples = IndexElements(*context, 1).value_or(PartialValue(rank));
   PartialShape output = PartialShape::UnknownOfRank(rank);
   for (int i = 0; i < rank; ++i) {
+    if (input.known_rank() && input.dim(i) == 0) output.set_dim(i, 0);
     if (!multiples[i].has_value()) continue;
     if (*multiples[i] < 0) {
       return InvalidInput(*context, 1, "multiples must not be negative, got ", *multiples[i],

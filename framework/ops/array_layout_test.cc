@@ -12,6 +12,7 @@ using ::testing::HasSubstr;
 TEST(TileTest, MultipliesSizes) {
   EXPECT_EQ(ShapeTester("Tile").Input("[?,3,2]").Value("(2 2 0)").Shapes(), "[?,6,0]");
   EXPECT_EQ(ShapeTester("Tile").Input("[3,2]").Value("(? 2)").Shapes(), "[?,4]");
+  EXPECT_EQ(ShapeTester("Tile").Input("[0,2]").Value("(? ?)").Shapes(), "[0,?]");
   EXPECT_EQ(ShapeTester("Tile").Input("?").Value("(2 2)").Shapes(), "[?,?]");
   EXPECT_EQ(ShapeTester("Tile").Input("[3]").Input("[?]").Shapes(), "[?]");
 }

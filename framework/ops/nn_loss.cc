@@ -11,9 +11,14 @@ namespace {
 
 Status SoftmaxCrossEntropyShape(ShapeContext* context) {
   for (int i = 0; i < 2; ++i) MS_RETURN_IF_ERROR(context->WithRankAtMost(i, 2).status());
-  StatusOr<PartialShape> broadcast = BroadcastShapes(context->input(0), context->input(1));
+  // Sizes other than 1 are those of the result, whatever the other argument is.
+  const auto matrix = [&](int i) {
+    const PartialShape& shape = context->input(i);
+    return shape.known_rank() ? shape : PartialShape::UnknownOfRank(2);
+  };
+  StatusOr<PartialShape> broadcast = BroadcastShapes(matrix(0), matrix(1));
   if (!broadcast.ok()) return InputError(*context, 1, broadcast.status());
-  PartialShape logits = broadcast->known_rank() ? *broadcast : PartialShape::UnknownOfRank(2);
+  PartialShape logits = *std::move(broadcast);
   if (logits.rank() != 2) {
     return InvalidInput(*context, 0, "expected a matrix [batch, classes], got ",
                         context->input(0).ToString(), " with labels ",

@@ -138,7 +138,8 @@ std::string CrossEntropy(absl::string_view features, absl::string_view labels) {
 TEST(SoftmaxCrossEntropyTest, LossesAreARowEach) {
   EXPECT_EQ(CrossEntropy("[3,4]", "[3,4]"), "[3] [3,4]");
   EXPECT_EQ(CrossEntropy("[3,4]", "[1,4]"), "[3] [3,4]");
-  EXPECT_EQ(CrossEntropy("?", "[?,4]"), "[?] [?,?]");
+  EXPECT_EQ(CrossEntropy("?", "[?,4]"), "[?] [?,4]");
+  EXPECT_EQ(CrossEntropy("[3,1]", "?"), "[3] [3,?]");
   EXPECT_THAT(CrossEntropy("[3,4]", "[3,5]"), HasSubstr("'labels' of SoftmaxCrossEntropy"));
   EXPECT_THAT(CrossEntropy("[4]", "[4]"), HasSubstr("expected a matrix"));
   EXPECT_THAT(CrossEntropy("[1,3,4]", "[3,4]"), HasSubstr("at most rank 2"));

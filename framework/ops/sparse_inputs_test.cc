@@ -33,6 +33,23 @@ TEST(SparseInputsTest, PartsMustFit) {
   EXPECT_THAT(SetSizes("[5,1]", "[5]", "[1]"), HasSubstr("at least 2"));
 }
 
+TEST(SparseInputsTest, EitherPartTellsHowManyElementsThereAre) {
+  EXPECT_EQ(ShapeTester("SparseDenseCwiseAdd")
+                .Input("[4,2]")
+                .Input("[?]")
+                .Input("[2]")
+                .Input("?")
+                .Shapes(),
+            "[4]");
+  EXPECT_EQ(ShapeTester("SparseFillEmptyRows")
+                .Input("[?,2]")
+                .Input("[4]")
+                .Input("[2]")
+                .Input("[]")
+                .Shapes(),
+            "[?,2] [?] [?] [4]");
+}
+
 std::string Union(const char* a, const char* b) {
   return ShapeTester("DenseToDenseSetOperation")
       .Attr("set_operation", std::string("union"))

@@ -107,11 +107,13 @@ Status FillEmptyRowsShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(const PartialShape shape, SparseInputShape(*context, 0));
   MS_RETURN_IF_ERROR(context->WithRank(3, 0).status());
   MS_ASSIGN_OR_RETURN(const PartialShape indices, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape values, context->WithRank(1, 1));
+  MS_ASSIGN_OR_RETURN(const int64_t count, context->MergeDim(indices.dim(0), values.dim(0)));
   if (shape.rank() == 0) return InvalidInput(*context, 2, "expected at least one dimension");
   context->SetOutput(0, PartialShape::Matrix(kUnknownDim, RankOf(shape)));
   context->SetOutput(1, PartialShape::Vector(kUnknownDim));
   context->SetOutput(2, PartialShape::Vector(shape.known_rank() ? shape.dim(0) : kUnknownDim));
-  context->SetOutput(3, PartialShape::Vector(indices.dim(0)));
+  context->SetOutput(3, PartialShape::Vector(count));
   return absl::OkStatus();
 }
 

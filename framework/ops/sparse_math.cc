@@ -51,8 +51,10 @@ Status ExtremeShape(ShapeContext* context) {
 // As many values as the sparse input has.
 Status ValuesShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(SparseInputShape(*context, 0).status());
-  MS_ASSIGN_OR_RETURN(PartialShape values, context->WithRank(1, 1));
-  context->SetOutput(0, std::move(values));
+  MS_ASSIGN_OR_RETURN(const PartialShape indices, context->WithRank(0, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape values, context->WithRank(1, 1));
+  MS_ASSIGN_OR_RETURN(const int64_t count, context->MergeDim(indices.dim(0), values.dim(0)));
+  context->SetOutput(0, PartialShape::Vector(count));
   return absl::OkStatus();
 }
 

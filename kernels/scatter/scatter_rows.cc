@@ -45,9 +45,9 @@ class ScatterRows {
       return ms::InvalidArgument("resource must have rank 1 or more, but is a scalar");
     }
     MS_TRY(CheckUpdates(variable.shape(), indices.shape(), updates.shape()));
+    MS_TRY(CheckRowIndices(indices, variable.dim(0)));
     const int64_t width = DimProduct(variable.shape(), 1, variable.rank());
     if (width == 0) return ms::Status();
-    MS_TRY(CheckRowIndices(indices, variable.dim(0)));
     const RowUpdater::Rows rows{indices, updates, updates.rank() == 0, width, variable};
     MS_TRY(updater_.Check(rows));
     return updater_.Run(frame, rows);

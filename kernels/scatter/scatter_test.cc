@@ -92,6 +92,13 @@ TEST(ResourceScatterAddTest, ChangesNothingWhenAnIndexIsOutOfRange) {
   EXPECT_EQ(t.VariableValue<float>(0), (std::vector<float>{1, 2}));
 }
 
+TEST(ResourceScatterAddTest, RefusesIndicesOfEmptyRowsToo) {
+  KernelTester t("ResourceScatterAdd");
+  SetScatterType(MS_FLOAT32, &t);
+  t.Variable<float>({2, 0}, {}).Input<int32_t>({1}, {2}).Input<float>({1, 0}, {});
+  EXPECT_EQ(t.Run().message(), "indices[0] = 2 is not in [0, 2)");
+}
+
 // What a kind of update makes of the rows (8, 9) and (10, 11).
 template <typename T>
 std::vector<T> Scattered(const char* op, const std::vector<T>& updates) {

@@ -161,10 +161,10 @@ def _scatter(case: Case) -> Outcome:
     row = value.shape[1:]
     fits = updates.ndim == 0 or updates.shape == (*indices.shape, *row)
     refuse_unless(fits, "updates")
-    # Rows of nothing are no harm, wherever they would go.
+    # Of rows of nothing, too.
+    refuse_unless(((indices >= 0) & (indices < len(value))).all(), "indices")
     if 0 in row:
         return _outcome(case, value)
-    refuse_unless(((indices >= 0) & (indices < len(value))).all(), "indices")
     width = math.prod(row)
     spread_out = np.broadcast_to(updates, (*indices.shape, *row)).reshape(indices.size, width)
     table = value.reshape(len(value), width)
