@@ -102,8 +102,8 @@ MILLSTREAM_OP("UnsortedSegmentJoin")
     .Shape(SegmentJoinShape)
     .Doc(R"(Joins the strings of each segment, with separator between them.
 
-The shape of segment_ids begins that of inputs. Strings of negative ids are left out; a segment that has
-none is empty.)")
+The shape of segment_ids begins that of inputs. INVALID_ARGUMENT for an id outside 0 to num_segments
+exclusive; a segment without strings is empty.)")
     .Example(R"(
 >>> tf.strings.unsorted_segment_join(["a", "b", "c"], [1, 0, 1], 2, ":").eval().tolist()
 [b'b', b'a:c'])");

@@ -122,9 +122,10 @@ ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms
   const Index* picked = indices.data<Index>();
   ms::View output;
   MS_TRY(frame.Output(0, geometry.output, &output));
-  // Indices into nothing are no harm where nothing is picked.
-  if (output.size() == 0) return ms::Status();
+  // Indices are no harm where there is no dimension that they could be out of.
+  if (geometry.groups == 0) return ms::Status();
   MS_TRY(CheckIndices<Index>(indices, geometry.size));
+  if (output.size() == 0) return ms::Status();
   if (params.dtype() == MS_STRING) return CopyStringRows(geometry, params, picked, output);
   const char* source = params.data<char>();
   char* target = output.data<char>();

@@ -69,6 +69,10 @@ TEST(GatherV2Test, NamesTheIndexOutOfRange) {
   const ms::Status status = t.Run();
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
   EXPECT_EQ(status.message(), "indices[1] = -1 is not in [0, 3)");
+  KernelTester none("GatherV2");
+  SetGatherAttrs(MS_FLOAT32, MS_INT32, 0, &none);
+  none.Input<float>({3, 0}, {}).Input<int32_t>({2}, {0, 3}).Input<int32_t>({}, {0});
+  EXPECT_EQ(none.Run().message(), "indices[1] = 3 is not in [0, 3)");
 }
 
 TEST(ResourceGatherTest, ReadsRowsOfAVariable) {

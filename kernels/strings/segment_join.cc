@@ -31,8 +31,7 @@ class UnsortedSegmentJoin {
     std::vector<bool> has_any(joined.size(), false);
     for (int64_t i = 0; i < ids.size(); ++i) {
       const int64_t id = IndexAt(ids, i);
-      if (id >= segments) return NotInRange("segment_ids", ids, i, segments);
-      if (id < 0) continue;
+      if (id < 0 || id >= segments) return NotInRange("segment_ids", ids, i, segments);
       for (int64_t k = 0; k < width; ++k) {
         const auto place = static_cast<size_t>(id * width + k);
         std::string_view text;

@@ -88,10 +88,11 @@ def gathered(params: Array, indices: Array, axis: int, batch_dims: int) -> Array
     """Slices along an axis; the first dimensions of both are gone through together."""
     shape = (*params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :])
     result = np.empty(shape, params.dtype)
-    if result.size:
-        # Indices into nothing are no harm where nothing is picked.
+    # Indices are no harm where there is no dimension that they could be out of.
+    if 0 not in params.shape[:axis]:
         legal = (indices >= 0) & (indices < params.shape[axis])
         refuse_unless(legal.all(), "indices")
+    if result.size:
         for batch in np.ndindex(*params.shape[:batch_dims]):
             result[batch] = np.take(params[batch], indices[batch], axis - batch_dims)
     return result

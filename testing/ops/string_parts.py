@@ -296,7 +296,9 @@ def _make_segment_join(source: Source, op: Any) -> Case:
     shape = (*ids_shape, *source.small_shape(0, 2, 3))
     segments = source.integer(0, 4)
     dtype, count_type = source.pick(INDEX_TYPES), source.pick(INDEX_TYPES)
-    ids = source.index_values(dtype, ids_shape, -1, segments - (0 if source.chance(0.1) else 1))
+    last = segments - (0 if source.chance(0.1) else 1)
+    first = min(last, -1 if source.chance(0.1) else 0)
+    ids = source.index_values(dtype, ids_shape, first, last)
     if source.chance(0.05):
         segments = -1
     if source.chance(0.05):
@@ -322,9 +324,9 @@ def _segment_join(case: Case) -> Outcome:
     parts: dict[Any, list[bytes]] = {}
     for place in np.ndindex(*texts.shape):
         segment = int(ids[place[: ids.ndim]])
-        refuse_unless(segment < segments, "segment_ids")
+        refuse_unless(0 <= segment < segments, "segment_ids")
         parts.setdefault((segment, *place[ids.ndim :]), []).append(bytes(texts[place]))
-    refuse_unless(ids.size == 0 or ids.max() < segments, "segment_ids")
+    refuse_unless(((ids >= 0) & (ids < segments)).all(), "segment_ids")
     result = np.empty(shape, object)
     for place in np.ndindex(*shape):
         result[place] = case.attr("separator").encode().join(parts.get(place, []))
