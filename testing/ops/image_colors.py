@@ -176,9 +176,7 @@ for _op, _reference in (("AdjustHue", _hue), ("AdjustSaturation", _saturation)):
         ),
         determinism=_large_colors,
     )
-define_tests(
-    "AdjustContrast", cases=_make_colors, reference=_contrast, determinism=_large_colors
-)
+define_tests("AdjustContrast", cases=_make_colors, reference=_contrast, determinism=_large_colors)
 define_tests(
     "AdjustContrastv2",
     cases=_make_colors,
