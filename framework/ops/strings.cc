@@ -198,8 +198,8 @@ MILLSTREAM_OP("StringSplitV2")
     .Shape(StringSplitShape)
     .Doc(R"(Splits each string of a vector at a text, or at space if that is empty.
 
-The outputs are a sparse matrix that has a row for each string. If maxsplit is positive, no string is
-split more often.)");
+The outputs are a sparse matrix that has a row for each string. Unless maxsplit is negative, no string
+is split more often.)");
 
 MILLSTREAM_OP("DecodeRaw")
     .Input("bytes: string")

@@ -30,10 +30,10 @@ void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_em
   }
 }
 
-// At each `separator`, not more than `most` times if that is positive. What is left is the last
+// At each `separator`, not more than `most` times unless that is negative. What is left is the last
 // part.
 void SplitAtText(std::string_view text, std::string_view separator, int64_t most, Parts* parts) {
-  for (int64_t count = 0; most <= 0 || count < most; ++count) {
+  for (int64_t count = 0; most < 0 || count < most; ++count) {
     const size_t end = text.find(separator);
     if (end == text.npos) break;
     parts->push_back(text.substr(0, end));
@@ -102,6 +102,7 @@ class StringSplit {
  private:
   void Split(std::string_view text, std::string_view at, Parts* parts) const {
     if (!row_.at_text) return SplitAtAny(text, at, skip_empty_, parts);
+    if (most_ == 0) return parts->push_back(text);
     if (at.empty()) return SplitAtSpace(text, most_, parts);
     SplitAtText(text, at, most_, parts);
   }

@@ -146,7 +146,9 @@ def _make_split(source: Source, op: Any) -> Case:
 
 def _parts(case: Case, text: bytes, separator: bytes) -> list[bytes]:
     if case.op == "StringSplitV2":
-        most = case.values["most"] if case.values["most"] > 0 else -1
+        most = case.values["most"]
+        if most == 0:
+            return [text]
         if separator:
             return text.split(separator, most)
         parts = []

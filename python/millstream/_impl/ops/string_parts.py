@@ -139,7 +139,7 @@ def split(
     sep
         What separates parts; by default any space.
     maxsplit
-        How often a string is split at most; not limited if it is not positive.
+        How often a string is split at most; not limited if it is negative.
     result_type
         "SparseTensor".
     source
