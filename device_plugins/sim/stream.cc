@@ -1,6 +1,7 @@
 #include "device_plugins/sim/stream.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <string>
 #include <utility>
@@ -216,6 +217,8 @@ Device* Stream::HungDevice() const {
 // ---- The stream's thread ------------------------------------------------------------------------
 
 void Stream::Loop() {
+  // The system may add 50 us to each wait, more than most delays and latencies of tests.
+  prctl(PR_SET_TIMERSLACK, 1UL);
   Lock lock(StateMutex());
   while (true) {
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });

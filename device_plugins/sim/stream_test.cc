@@ -1,4 +1,6 @@
 // Streams and events of simulated devices, through the plugin's tables.
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -199,6 +201,17 @@ TEST(SimStreamTest, SyncInAHostFunctionIsRefused) {
       &call));
   ExpectOk(device->stream_sync(device.stream()));
   EXPECT_EQ(call.code, absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(SimStreamTest, TheSystemAddsNothingToItsDelays) {
+  if (prctl(PR_GET_TIMERSLACK) < 0) GTEST_SKIP() << "the system says nothing of its timers";
+  SimDevice device;
+  int nanoseconds = 0;
+  ExpectOk(device->stream_host_fn(
+      device.stream(), [](void* user) { *static_cast<int*>(user) = prctl(PR_GET_TIMERSLACK); },
+      &nanoseconds));
+  ExpectOk(device->stream_sync(device.stream()));
+  EXPECT_EQ(nanoseconds, 1);
 }
 
 TEST(SimStreamTest, AHostFunctionMayEnqueueMore) {
