@@ -152,7 +152,10 @@ UPDATES = (
     ("//testing/conformance:list_not_implemented", "--update"),
 )
 
-# The tests that look at every op, or at lists of ops.
+# The tests that look at every op, or at lists of ops. Those that run cases of every op run those of
+# the made-up ones: the others are the tree's, whose tests run them.
+MADE_UP = "MadeUp"
+OPTIONS = (f"--test_env=TESTED_OPS={MADE_UP}",)
 TESTS = (
     "//framework/ops/...",
     "//kernels/elementwise:fused_test",
@@ -161,7 +164,7 @@ TESTS = (
     "//testing/conformance:gradient_check_test",
     "//testing/conformance:op_conformance_test",
     "//testing/determinism/...",
-    "//testing/fuzz/...",
+    "//testing/fuzz:op_attr_corpus_test",
     "//testing/ops/...",
     "//testing/properties/...",
 )
@@ -172,7 +175,6 @@ _CXX_END = "\n}  // namespace\n"
 # Strings and comments of a line; then names of types, functions and what is private, no members.
 _NO_CODE = re.compile(r'R"\((?:.|\n)*?\)"|"[^"\n]*"|//.*|#.*')
 _NAME = re.compile(r"(?<![\w.:])(?:[A-Z][a-z]|_[a-z])\w+")
-_MADE_HERE = "MadeUp"
 
 
 def unknown_names(added: str, file: str) -> list[str]:
@@ -181,7 +183,7 @@ def unknown_names(added: str, file: str) -> list[str]:
     return sorted(
         name
         for name in set(_NAME.findall(_NO_CODE.sub("", added))) - known
-        if not name.startswith(_MADE_HERE)
+        if not name.startswith(MADE_UP)
     )
 
 
@@ -243,12 +245,13 @@ def main() -> int:
             for name, text in family.items():
                 add(copy / name, text)
         for target, *rest in UPDATES:
-            if run(copy, "run", target, "--", *rest) != 0:
+            if run(copy, "run", *OPTIONS, target, "--", *rest) != 0:
                 print(f"{target} could not be run", file=sys.stderr)
                 print("0 passed, 1 failed")
                 return 1
         events = copy / "events.json"
-        failed = run(copy, "test", "--keep_going", f"--build_event_json_file={events}", *TESTS)
+        reported = f"--build_event_json_file={events}"
+        failed = run(copy, "test", "--keep_going", *OPTIONS, reported, *TESTS)
         count = count_tests.count_events(
             [json.loads(line) for line in events.read_text().splitlines()]
         )

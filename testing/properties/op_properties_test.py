@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from testing.ops.support.definitions import registered_ops
+from testing.ops.support.definitions import is_wanted, registered_ops
 from testing.ops.support.registry import missing_references, references
 from testing.properties import watch
 from testing.properties.child import ARBITRARY, REFERRED
@@ -27,7 +27,8 @@ def test_every_op_has_a_reference_or_a_reason() -> None:
 
 
 def test_every_op_keeps_its_promises() -> None:
-    ops = sorted(registered_ops())[_PART::_PARTS]
+    ops = [op for op in sorted(registered_ops()) if is_wanted(op)][_PART::_PARTS]
+    assert ops
     report = watch.run_cases(ops, SEED, CASES)
     shown = "\n\n".join(report.failures[:20])
     assert not report.failures, f"{len(report.failures)} cases failed:\n{shown}"

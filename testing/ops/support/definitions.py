@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -21,6 +22,14 @@ def registered_ops() -> dict[str, Any]:
     """The OpDef messages of the ops that the runtime knows, by name."""
     listed = protos.message_class("OpList").FromString(_runtime.op_list())
     return {op.name: op for op in listed.op}
+
+
+def is_wanted(op: str) -> bool:
+    """Whether a test of every op shall run this one: all, or those that `TESTED_OPS` is a part of.
+
+    `tools/try_new_ops` adds ops to a copy of the tree, where the others have been tested already.
+    """
+    return os.environ.get("TESTED_OPS", "") in op
 
 
 @cache

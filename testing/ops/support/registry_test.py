@@ -141,3 +141,11 @@ def test_cases_need_no_reference() -> None:
 def test_a_reference_without_cases_is_refused() -> None:
     with pytest.raises(AssertionError, match="Cube needs cases"):
         define_tests("Cube", reference=exact_unary(abs))
+
+
+def test_every_op_is_wanted_or_those_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TESTED_OPS", raising=False)
+    assert definitions.is_wanted("Abs")
+    monkeypatch.setenv("TESTED_OPS", "MadeUp")
+    assert definitions.is_wanted("ApplyMadeUpAscent")
+    assert not definitions.is_wanted("Abs")
