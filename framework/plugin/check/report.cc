@@ -94,7 +94,7 @@ void Reporter::Write(char kind, absl::string_view first, absl::string_view secon
 
 Outcome RuleResult::outcome() const {
   if (failed > 0) return Outcome::kFail;
-  return passed > 0 ? Outcome::kPass : Outcome::kSkip;
+  return passed > 0 && !is_cut_short ? Outcome::kPass : Outcome::kSkip;
 }
 
 std::string RuleResult::Detail(size_t most_reasons) const {
@@ -187,6 +187,11 @@ int Report::Close(const std::string& how) {
 
 void Report::Skip(absl::string_view rule, absl::string_view reason) {
   ++results_[std::string(rule)].skipped[std::string(reason)];
+}
+
+void Report::CutShort(absl::string_view rule, absl::string_view reason) {
+  Skip(rule, reason);
+  results_[std::string(rule)].is_cut_short = true;
 }
 
 bool Report::HasFailures() const {

@@ -56,9 +56,10 @@ enum class Outcome { kPass, kFail, kSkip };
 // What became of one rule, over all checks of it.
 struct RuleResult {
   bool is_of_kernels = false;
-  int checks = 0;      // that passed or failed
-  int of_own_ops = 0;  // of these, of kernels of own ops
-  int of_async = 0;    // and of asynchronous kernels
+  bool is_cut_short = false;  // more checks were to come: it does not pass
+  int checks = 0;             // that passed or failed
+  int of_own_ops = 0;         // of these, of kernels of own ops
+  int of_async = 0;           // and of asynchronous kernels
   int passed = 0;
   int failed = 0;
   std::vector<std::string> failures;   // the first of them
@@ -79,6 +80,8 @@ class Report {
   // that it was at, or -1 when it had ended.
   int Close(const std::string& how);
   void Skip(absl::string_view rule, absl::string_view reason);
+  // The rule's further checks cannot be made. It is skipped, unless it has failed already.
+  void CutShort(absl::string_view rule, absl::string_view reason);
 
   const std::map<std::string, RuleResult>& results() const { return results_; }
   bool HasFailures() const;

@@ -160,11 +160,11 @@ struct ChildEnd {
   bool more = false;  // there are items after the last that completed
 };
 
-// The suite has no process, and there is none to kill.
+// The suite has no process, or none for its further items. Each item may check any of its rules.
 ChildEnd NotStarted(const Suite& suite, Report* report) {
   const std::string reason = absl::StrCat("a process cannot be started: ", std::strerror(errno));
   for (const Rule& rule : Rules()) {
-    if (absl::string_view(suite.name) == rule.suite) report->Skip(rule.id, reason);
+    if (absl::string_view(suite.name) == rule.suite) report->CutShort(rule.id, reason);
   }
   return {};
 }

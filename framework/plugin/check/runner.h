@@ -11,7 +11,8 @@ namespace millstream::plugin_check {
 
 // Runs all items of `suite`. A process that says nothing and is idle for `patience`, or that works
 // in silence for ten times as long, is killed, and the rule that ran fails; so it does when the
-// process dies. The items after it go on in another process.
+// process dies. The items after it go on in another process. If none can be started, the suite
+// ends, and its rules are skipped unless they have failed.
 // REQUIRES: this process has one thread and has loaded no plugin.
 void RunSuite(const Suite& suite, const CheckSettings& settings, absl::Duration patience,
               Report* report);
