@@ -87,23 +87,27 @@ struct SquareReducer : ReducerOf<T> {
     return x * x;
   }
 };
-// A scalar is a row of its own.
+// Sums of squares are combined as other sums are, by the loop for those.
 template <typename T>
-constexpr ReduceLoops LoopsOfSquares(void (*combine)(const void*, int64_t, void*)) {
-  using Loops = LoopsOfReducer<SquareReducer<T>>;
-  return {&Loops::Runs, &Loops::Rows, combine, &Loops::CombineOne, &Loops::FillIdentity, sizeof(T)};
-}
-// Sums of squares are combined as sums are.
-template <typename T>
-struct SumOfSquares : SquareReducer<T> {
-  template <typename V>
-  static V Prepare(V x) {
-    return x;
+void CombineSums(const void* other, int64_t n, void* result) {
+  if constexpr (std::is_same_v<T, float>) {
+    kSumLoops.float32.combine(other, n, result);
+  } else if constexpr (std::is_same_v<T, double>) {
+    kSumLoops.float64.combine(other, n, result);
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    kSumLoops.complex64.combine(other, n, result);
+  } else {
+    static_assert(std::is_same_v<T, std::complex<double>>);
+    kSumLoops.complex128.combine(other, n, result);
   }
-};
+}
 template <typename T>
-inline constexpr ReduceLoops kSquares =
-    LoopsOfSquares<T>(&LoopsOfReducer<SumOfSquares<T>>::Combine);
+inline constexpr ReduceLoops kSquares = {&LoopsOfReducer<SquareReducer<T>>::Runs,
+                                         &LoopsOfReducer<SquareReducer<T>>::Rows,
+                                         &CombineSums<T>,
+                                         &LoopsOfReducer<SquareReducer<T>>::CombineOne,
+                                         &LoopsOfReducer<SquareReducer<T>>::FillIdentity,
+                                         sizeof(T)};
 
 template <typename T, typename Acc>
 void FinishHalves(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
