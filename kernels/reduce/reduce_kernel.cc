@@ -18,10 +18,6 @@ constexpr int64_t kNarrow = 64;
 // Rows that are made together.
 constexpr int64_t kRowsMade = 4;
 
-struct ReduceState : ms::ShapeState {
-  ReducePlan plan;
-};
-
 int64_t GroupBegin(const ReducePlan& plan, int64_t group) {
   return plan.items * group / plan.groups;
 }

@@ -91,6 +91,11 @@ class Reduction {
   char* const partial_;
 };
 
+// What kernels that reduce keep for frames of one shape signature.
+struct ReduceState : ms::ShapeState {
+  ReducePlan plan;
+};
+
 // Reduces `in` to the first output of the frame. `scratch` holds partial_elements accumulators;
 // when it is null, temporary memory is taken.
 ms::Status RunReduction(ms::Frame& frame, const ReduceFunctions& functions, const ReducePlan& plan,

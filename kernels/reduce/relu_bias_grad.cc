@@ -1,8 +1,9 @@
 // _ReluGradBiasAddGrad: the gradient of a Relu and, of that, the sum over all but the last
 // dimension, in one pass. The bits are those of ReluGrad and BiasAddGrad.
-#include <memory>
+#include <cstdint>
 
 #include "kernels/common/parallel.h"
+#include "kernels/reduce/planned_reduction.h"
 #include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
@@ -55,33 +56,9 @@ struct Products {
 constexpr ReduceFunctions kSumsOfMade = {MS_FLOAT32, &kSumLoops.float32, &Products::Make, nullptr};
 constexpr ReduceFunctions kSumsOfStored = {MS_FLOAT32, &kSumLoops.float32, nullptr, nullptr};
 
-class ReluBiasGrad {
+class ReluBiasGrad : public PlannedReduction<ReluBiasGrad, 0, 1> {
  public:
-  ms::Status Specialize(ms::Specialization& specialization) const {
-    auto state = std::make_unique<State>();
-    MS_TRY(Plan(specialization.input(0), specialization.input(1), &state->plan));
-    specialization.SetScratchBytes(PartialBytes(state->plan));
-    specialization.SetState(std::move(state));
-    return ms::Status();
-  }
-
-  ms::Status Compute(ms::Frame& frame) const {
-    if (const auto* state = frame.shape_state<State>()) {
-      return Run(frame, state->plan, static_cast<float*>(frame.scratch()));
-    }
-    ReducePlan plan;
-    MS_TRY(Plan(frame.input(0).shape(), frame.input(1).shape(), &plan));
-    ms::View partial;
-    if (plan.groups > 1) MS_TRY(frame.Temp(PartialBytes(plan), &partial));
-    return Run(frame, plan, static_cast<float*>(partial.raw()));
-  }
-
- private:
-  struct State : ms::ShapeState {
-    ReducePlan plan;
-  };
-
-  static uint64_t PartialBytes(const ReducePlan& plan) {
+  static uint64_t ScratchBytes(const ReducePlan& plan) {
     return static_cast<uint64_t>(plan.partial_elements()) * sizeof(float);
   }
 
@@ -100,7 +77,7 @@ class ReluBiasGrad {
     return ms::Status();
   }
 
-  static ms::Status Run(ms::Frame& frame, const ReducePlan& plan, float* partial) {
+  static ms::Status Run(ms::Frame& frame, const ReducePlan& plan, void* partial) {
     const ms::View gradients = frame.input(0);
     ms::View products;
     MS_TRY(frame.ForwardOrOutput(0, 0, gradients.shape(), &products));

@@ -3,9 +3,9 @@
 // Sum, Sub, Mul and Mul.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "kernels/common/parallel.h"
+#include "kernels/reduce/planned_reduction.h"
 #include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
@@ -53,33 +53,9 @@ constexpr ReduceFunctions kSumsOfProducts = {MS_FLOAT32, &kSumLoops.float32, &Te
 // Whether the sum of a row is one task, and that of the next row the next.
 bool SumsRowByRow(const ReducePlan& plan) { return plan.inner_reduced && plan.groups == 1; }
 
-class SoftmaxGrad {
+class SoftmaxGrad : public PlannedReduction<SoftmaxGrad, 0, 1> {
  public:
   ms::Status Init(const ms::KernelInfo& info) { return info.Attr("scale", &scale_); }
-
-  ms::Status Specialize(ms::Specialization& specialization) const {
-    auto state = std::make_unique<State>();
-    MS_TRY(Plan(specialization.input(0), specialization.input(1), &state->plan));
-    specialization.SetScratchBytes(ScratchBytes(state->plan));
-    specialization.SetState(std::move(state));
-    return ms::Status();
-  }
-
-  ms::Status Compute(ms::Frame& frame) const {
-    if (const auto* state = frame.shape_state<State>()) {
-      return Run(frame, state->plan, static_cast<float*>(frame.scratch()));
-    }
-    ReducePlan plan;
-    MS_TRY(Plan(frame.input(0).shape(), frame.input(1).shape(), &plan));
-    ms::View scratch;
-    if (ScratchBytes(plan) > 0) MS_TRY(frame.Temp(ScratchBytes(plan), &scratch));
-    return Run(frame, plan, static_cast<float*>(scratch.raw()));
-  }
-
- private:
-  struct State : ms::ShapeState {
-    ReducePlan plan;
-  };
 
   // The sums and the parts of them, where they are not used up at once.
   static uint64_t ScratchBytes(const ReducePlan& plan) {
@@ -101,7 +77,7 @@ class SoftmaxGrad {
     return ms::Status();
   }
 
-  ms::Status Run(ms::Frame& frame, const ReducePlan& plan, float* scratch) const {
+  ms::Status Run(ms::Frame& frame, const ReducePlan& plan, void* scratch) const {
     const ms::View gradients = frame.input(0);
     ms::View results;
     MS_TRY(frame.ForwardOrOutput(0, 0, gradients.shape(), &results));
@@ -109,9 +85,10 @@ class SoftmaxGrad {
     const Tensors tensors = {gradients.data<float>(), frame.input(1).data<float>(),
                              results.data<float>(), scale_};
     return SumsRowByRow(plan) ? RunByRows(frame, plan, tensors)
-                              : RunInTurn(frame, plan, tensors, scratch);
+                              : RunInTurn(frame, plan, tensors, static_cast<float*>(scratch));
   }
 
+ private:
   static ms::Status RunByRows(ms::Frame& frame, const ReducePlan& plan, const Tensors& tensors) {
     const int64_t columns = plan.count;
     const int64_t together = std::clamp<int64_t>(kMostElements / columns, 1, kMostRows);

@@ -1,19 +1,16 @@
 // Sum, BiasAddGrad. Sums of integers wrap.
 #include <array>
-#include <memory>
+#include <cstdint>
 #include <string>
 
+#include "kernels/reduce/planned_reduction.h"
 #include "kernels/reduce/reduce_loops.h"
 
 namespace millstream::kernels {
 namespace {
 
-struct BiasGradState : ms::ShapeState {
-  ReducePlan plan;
-};
-
 // The sum over all dimensions but the channels.
-class BiasAddGrad {
+class BiasAddGrad : public PlannedReduction<BiasAddGrad, 0> {
  public:
   using Row = ReduceTable;
 
@@ -31,27 +28,6 @@ class BiasAddGrad {
     return ms::Status();
   }
 
-  ms::Status Specialize(ms::Specialization& specialization) const {
-    auto state = std::make_unique<BiasGradState>();
-    MS_TRY(Plan(specialization.input(0), &state->plan));
-    specialization.SetScratchBytes(
-        static_cast<uint64_t>(state->plan.partial_elements() * functions_->loops->bytes));
-    specialization.SetState(std::move(state));
-    return ms::Status();
-  }
-
-  ms::Status Compute(ms::Frame& frame) const {
-    const ms::View in = frame.input(0);
-    const auto* state = frame.shape_state<BiasGradState>();
-    if (state != nullptr) {
-      return RunReduction(frame, *functions_, state->plan, in, frame.scratch());
-    }
-    ReducePlan plan;
-    MS_TRY(Plan(in.shape(), &plan));
-    return RunReduction(frame, *functions_, plan, in, nullptr);
-  }
-
- private:
   ms::Status Plan(const ms::Shape& in, ReducePlan* plan) const {
     if (in.rank() < 2) {
       return ms::InvalidArgument(
@@ -63,6 +39,15 @@ class BiasAddGrad {
     return ms::Status();
   }
 
+  uint64_t ScratchBytes(const ReducePlan& plan) const {
+    return static_cast<uint64_t>(plan.partial_elements() * functions_->loops->bytes);
+  }
+
+  ms::Status Run(ms::Frame& frame, const ReducePlan& plan, void* scratch) const {
+    return RunReduction(frame, *functions_, plan, frame.input(0), scratch);
+  }
+
+ private:
   const Row& row_;
   const ReduceFunctions* functions_ = nullptr;
   bool channels_first_ = false;
