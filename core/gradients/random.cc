@@ -18,11 +18,20 @@ Status RandomGammaGradient(GradientContext* context) {
 }
 
 MILLSTREAM_GRADIENT("RandomGamma", RandomGammaGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("AllCandidateSampler");
+MILLSTREAM_NOT_DIFFERENTIABLE("ComputeAccidentalHits");
+MILLSTREAM_NOT_DIFFERENTIABLE("FixedUnigramCandidateSampler");
+MILLSTREAM_NOT_DIFFERENTIABLE("LearnedUnigramCandidateSampler");
+MILLSTREAM_NOT_DIFFERENTIABLE("LogUniformCandidateSampler");
+MILLSTREAM_NOT_DIFFERENTIABLE("Multinomial");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonDeterministicInts");
 MILLSTREAM_NOT_DIFFERENTIABLE("ParameterizedTruncatedNormal");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomGammaGrad");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoisson");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomPoissonV2");
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomStandardNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniform");
+MILLSTREAM_NOT_DIFFERENTIABLE("RandomUniformInt");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulRandomBinomial");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulStandardNormal");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulStandardNormalV2");
@@ -30,6 +39,14 @@ MILLSTREAM_NOT_DIFFERENTIABLE("StatefulTruncatedNormal");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniform");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniformFullInt");
 MILLSTREAM_NOT_DIFFERENTIABLE("StatefulUniformInt");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatelessMultinomial");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatelessRandomNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatelessRandomUniform");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatelessRandomUniformInt");
+MILLSTREAM_NOT_DIFFERENTIABLE("StatelessTruncatedNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("ThreadUnsafeUnigramCandidateSampler");
+MILLSTREAM_NOT_DIFFERENTIABLE("TruncatedNormal");
+MILLSTREAM_NOT_DIFFERENTIABLE("UniformCandidateSampler");
 
 }  // namespace
 }  // namespace millstream

@@ -7,70 +7,16 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "core/graph/imported_node.h"
+#include "core/import/reference_ops.h"
 #include "framework/op_registry.h"
 
 namespace millstream {
 namespace {
 
 constexpr char kRead[] = "ReadVariableOp";
-constexpr char kReferencePrefix[] = "Ref";  // of the control flow ops
-
-// What an op does with references.
-enum class Kind {
-  kNone,         // it takes none but to read them, and gives none
-  kVariable,     // it gives one to a variable
-  kResource,     // it gives one to the name of a queue or the like
-  kUpdate,       // it changes the variable of its first input and passes the reference on
-  kPass,         // it passes the reference on
-  kControlFlow,  // it passes references on, or not
-  kQuery,        // it takes one and gives tensors
-};
-
-Kind KindOf(const OpDef& op) {
-  bool takes = false;
-  bool gives = false;
-  for (const ArgDef& input : op.inputs) takes |= input.is_ref;
-  for (const ArgDef& output : op.outputs) gives |= output.is_ref;
-  if (!gives) return takes ? Kind::kQuery : Kind::kNone;
-  // Only the names of other resources have a type that no attribute says.
-  if (op.outputs[0].type == DataType::kString) return Kind::kResource;
-  if (!takes) return Kind::kVariable;
-  if (op.name == "RefIdentity") return Kind::kPass;
-  return absl::StartsWith(op.name, kReferencePrefix) ? Kind::kControlFlow : Kind::kUpdate;
-}
-
-// The op that does on a handle what `op` does on a reference. An internal one counts first: it is
-// there because others differ.
-StatusOr<const OpDef*> TwinOf(const OpDef& op) {
-  for (const std::string& name : {absl::StrCat("_", op.name), absl::StrCat(op.name, "VariableOp"),
-                                  absl::StrCat("Resource", op.name), absl::StrCat(op.name, "V2")}) {
-    if (const OpDef* twin = OpRegistry::Global()->FindOrNull(name)) return twin;
-  }
-  if (op.name == "IsVariableInitialized") return OpRegistry::Global()->Find("VarIsInitializedOp");
-  if (op.name == "FakeQueue") return OpRegistry::Global()->Find("Identity");
-  if (op.name == "DestroyTemporaryVariable") return OpRegistry::Global()->Find("_TakeVariable");
-  return errors::Unimplemented("op ", op.name,
-                               " works on references; no op does the same on handles");
-}
-
-// The attributes of `to`, from those of an op that calls the variable's type T or dtype. What the
-// runtime itself reads ("_class") stays.
-AttrMap AttrsFor(const OpDef& to, const AttrMap& from) {
-  AttrMap attrs;
-  for (const auto& [name, value] : from) {
-    if (absl::StartsWith(name, "_")) SetAttr(&attrs, name, value);
-  }
-  for (const AttrDef& attr : to.attrs) {
-    const AttrValue* value = FindAttr(from, attr.name);
-    if (value == nullptr && attr.name == "dtype") value = FindAttr(from, "T");
-    if (value != nullptr) SetAttr(&attrs, attr.name, *value);
-  }
-  return attrs;
-}
 
 class Rewriter {
  public:
@@ -305,7 +251,7 @@ Status Rewriter::BecomeRead(int i, const Reference& reference, std::vector<Plann
                             std::vector<std::string> references) {
   const OpDef* read = OpRegistry::Global()->Find(kRead).value_or(nullptr);
   if (read == nullptr) return errors::Internal("the op ", kRead, " is not registered");
-  return Become(i, kRead, AttrsFor(*read, node(i).spec.attrs),
+  return Become(i, kRead, AttrsOfTwin(*read, node(i).spec.attrs),
                 Inputs{{reference.handle}, std::move(controls), {}, std::move(references)});
 }
 
@@ -352,19 +298,9 @@ StatusOr<PlannedInput> Rewriter::TakeReference(int i, const PlannedInput& given,
   return reference.handle;
 }
 
-// The name under which a variable lives. That of a temporary one is no other variable's.
-StatusOr<std::string> SharedNameOf(const NodeSpec& variable) {
-  const bool is_temporary = variable.op == "TemporaryVariable";
-  MS_ASSIGN_OR_RETURN(
-      std::string name,
-      GetAttr<std::string>(variable.attrs, is_temporary ? "var_name" : "shared_name"));
-  if (name.empty()) name = variable.name;
-  return is_temporary ? absl::StrCat("__temporary_variable/", name) : name;
-}
-
 Status Rewriter::RewriteVariable(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(const OpDef* handle_op, OpRegistry::Global()->Find("VarHandleOp"));
-  AttrMap attrs = AttrsFor(*handle_op, node(i).spec.attrs);
+  AttrMap attrs = AttrsOfTwin(*handle_op, node(i).spec.attrs);
   MS_ASSIGN_OR_RETURN(const std::string shared_name, SharedNameOf(node(i).spec));
   SetAttr(&attrs, "shared_name", shared_name);
   SetAttr(&attrs, "shape", relaxed_[i] ? PartialShape() : node(i).facts[0].shape);
@@ -381,7 +317,7 @@ Status Rewriter::RewriteVariable(int i, Inputs inputs) {
 // The node becomes the handle itself, or the name.
 Status Rewriter::RewriteResource(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(const OpDef* twin, TwinOf(*node(i).op));
-  AttrMap attrs = AttrsFor(*twin, node(i).spec.attrs);
+  AttrMap attrs = AttrsOfTwin(*twin, node(i).spec.attrs);
   if (twin->name == "Identity") SetAttr(&attrs, "T", DataType::kResource);
   if (node(i).op->name == "Stack") {
     AttrMap no_limit;
@@ -404,7 +340,7 @@ Status Rewriter::RewriteUpdate(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(Reference reference, ReferenceOf(node(i).inputs[0]));
   MS_ASSIGN_OR_RETURN(const OpDef* twin, TwinOf(*node(i).op));
   MS_ASSIGN_OR_RETURN(const int write, AddHidden(i, "write", twin->name,
-                                                 AttrsFor(*twin, node(i).spec.attrs), inputs));
+                                                 AttrsOfTwin(*twin, node(i).spec.attrs), inputs));
   reference.after = {PlannedInput{write, TensorName::kControl, Output()}};
   references_[i] = reference;
   control_of_[i] = write;
@@ -505,12 +441,12 @@ Status Rewriter::RewritePass(int i, Inputs inputs) {
 
 Status Rewriter::RewriteQuery(int i, Inputs inputs) {
   MS_ASSIGN_OR_RETURN(const OpDef* twin, TwinOf(*node(i).op));
-  return Become(i, twin->name, AttrsFor(*twin, node(i).spec.attrs), std::move(inputs));
+  return Become(i, twin->name, AttrsOfTwin(*twin, node(i).spec.attrs), std::move(inputs));
 }
 
 Status Rewriter::Rewrite(int i) {
-  const Kind kind = KindOf(*node(i).op);
-  if (kind != Kind::kNone) {
+  const ReferenceUse use = ReferenceUseOf(*node(i).op);
+  if (use != ReferenceUse::kNone) {
     auto imported = std::make_shared<ImportedNode>();
     imported->name = node(i).spec.name;
     imported->op = node(i).spec.op;
@@ -522,17 +458,19 @@ Status Rewriter::Rewrite(int i) {
     node(i).spec.imported = std::move(imported);
   }
   MS_ASSIGN_OR_RETURN(Inputs inputs, TakeInputs(i));
-  switch (kind) {
-    case Kind::kNone:
+  switch (use) {
+    case ReferenceUse::kNone:
       node(i).inputs = std::move(inputs.tensors);
       node(i).control_inputs = std::move(inputs.controls);
       break;
-    case Kind::kVariable: MS_RETURN_IF_ERROR(RewriteVariable(i, std::move(inputs))); break;
-    case Kind::kResource: MS_RETURN_IF_ERROR(RewriteResource(i, std::move(inputs))); break;
-    case Kind::kUpdate: MS_RETURN_IF_ERROR(RewriteUpdate(i, std::move(inputs))); break;
-    case Kind::kControlFlow: MS_RETURN_IF_ERROR(RewriteControlFlow(i, std::move(inputs))); break;
-    case Kind::kQuery: MS_RETURN_IF_ERROR(RewriteQuery(i, std::move(inputs))); break;
-    case Kind::kPass: MS_RETURN_IF_ERROR(RewritePass(i, std::move(inputs))); break;
+    case ReferenceUse::kVariable: MS_RETURN_IF_ERROR(RewriteVariable(i, std::move(inputs))); break;
+    case ReferenceUse::kResource: MS_RETURN_IF_ERROR(RewriteResource(i, std::move(inputs))); break;
+    case ReferenceUse::kUpdate: MS_RETURN_IF_ERROR(RewriteUpdate(i, std::move(inputs))); break;
+    case ReferenceUse::kControlFlow:
+      MS_RETURN_IF_ERROR(RewriteControlFlow(i, std::move(inputs)));
+      break;
+    case ReferenceUse::kQuery: MS_RETURN_IF_ERROR(RewriteQuery(i, std::move(inputs))); break;
+    case ReferenceUse::kPass: MS_RETURN_IF_ERROR(RewritePass(i, std::move(inputs))); break;
   }
   order_.push_back(i);
   return absl::OkStatus();
@@ -552,7 +490,8 @@ Status Rewriter::Run() {
 
 Status RewriteReferences(const Graph& graph, ImportPlan* plan) {
   for (size_t i = 0; i < plan->nodes.size(); ++i) {
-    if (KindOf(*plan->nodes[i].op) != Kind::kNone) return Rewriter(graph, plan).Run();
+    const ReferenceUse use = ReferenceUseOf(*plan->nodes[i].op);
+    if (use != ReferenceUse::kNone) return Rewriter(graph, plan).Run();
   }
   return absl::OkStatus();
 }
