@@ -85,9 +85,7 @@ def build_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], pathl
 
 
 @pytest.fixture(scope="module", params=CPP_BUILDS)
-def built(
-    request: pytest.FixtureRequest, build_cpp: Callable[[str], pathlib.Path]
-) -> pathlib.Path:
+def built(request: pytest.FixtureRequest, build_cpp: Callable[[str], pathlib.Path]) -> pathlib.Path:
     """The plugin in C++, by each compiler in turn."""
     return build_cpp(request.param)
 

@@ -30,8 +30,8 @@ LINKING = [
 ]
 LLVM = pathlib.Path("/usr/lib/llvm-14/lib")
 
-# By name: the compiler with its options, the sources, what the linker is told besides, and a library
-# that the result must (if any) and must not need.
+# By name: the compiler with its options, the sources, what the linker is told besides, and a
+# library that the result must (if any) and must not need.
 PLUGINS = {
     "clang with libc++": (
         ["clang++-14", "-std=c++17", "-stdlib=libc++"],
