@@ -1,5 +1,6 @@
 // Mean, Prod, L2Loss, EuclideanNorm. Products of integers wrap; a mean of integers is cut towards
 // zero and its sum is kept in 64 bits.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -22,6 +23,25 @@ struct ProdReducer : ReducerOf<T> {
   }
 };
 
+// Writes n outputs of T, each of which `finish` makes of a result. Narrow floats are made as
+// floats, a tile at a time, and rounded by the loop that does that.
+template <typename T, typename Acc, typename Finish>
+void FinishEach(const void* results, int64_t n, void* out, int64_t begin, const Finish& finish) {
+  const Acc* const x = static_cast<const Acc*>(results);
+  T* const to = static_cast<T*>(out) + begin;
+  if constexpr (kIsNarrowFloat<T>) {
+    constexpr int64_t kTile = 128;
+    float finished[kTile];
+    for (int64_t i = 0; i < n; i += kTile) {
+      const int64_t elements = std::min(kTile, n - i);
+      for (int64_t j = 0; j < elements; ++j) finished[j] = finish(x[i + j]);
+      NarrowElements(finished, elements, to + i);
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = finish(x[i]);
+  }
+}
+
 // ---- Mean: a sum that is divided at the end ----
 
 template <typename T, typename Acc>
@@ -38,9 +58,8 @@ T MeanOf(Acc sum, int64_t count) {
 }
 template <typename T, typename Acc>
 void FinishMeans(const void* sums, int64_t n, int64_t count, void* out, int64_t begin) {
-  const Acc* x = static_cast<const Acc*>(sums);
-  T* const to = static_cast<T*>(out) + begin;
-  for (int64_t i = 0; i < n; ++i) to[i] = MeanOf<T>(x[i], count);
+  FinishEach<T, Acc>(sums, n, out, begin,
+                     [count](Acc sum) { return MeanOf<ComputeTypeOf<T>>(sum, count); });
 }
 
 template <typename T>
@@ -111,9 +130,7 @@ inline constexpr ReduceLoops kSquares = {&LoopsOfReducer<SquareReducer<T>>::Runs
 
 template <typename T, typename Acc>
 void FinishHalves(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
-  const Acc* x = static_cast<const Acc*>(sums);
-  T* const to = static_cast<T*>(out) + begin;
-  for (int64_t i = 0; i < n; ++i) to[i] = T(x[i] * Acc(0.5));
+  FinishEach<T, Acc>(sums, n, out, begin, [](Acc sum) { return sum * Acc(0.5); });
 }
 
 class L2Loss {
@@ -153,19 +170,19 @@ struct SquareReducer<std::complex<Real>> : ReducerOf<std::complex<Real>> {
 };
 
 template <typename T, typename Acc>
-void FinishRoots(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
-  const Acc* x = static_cast<const Acc*>(sums);
-  T* const to = static_cast<T*>(out) + begin;
-  for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_integral_v<T>) {
-      // Below 2^63, the smallest limit that is not exact, also for 64 bits.
-      const double root = std::sqrt(x[i]);
-      constexpr T kMost = std::numeric_limits<T>::max();
-      to[i] = root < static_cast<double>(kMost) ? static_cast<T>(root) : kMost;
-    } else {
-      to[i] = T(std::sqrt(x[i]));
-    }
+auto RootOf(Acc squares) {
+  if constexpr (std::is_integral_v<T>) {
+    // Below 2^63, the smallest limit that is not exact, also for 64 bits.
+    const double root = std::sqrt(squares);
+    constexpr T kMost = std::numeric_limits<T>::max();
+    return root < static_cast<double>(kMost) ? static_cast<T>(root) : kMost;
+  } else {
+    return std::sqrt(squares);
   }
+}
+template <typename T, typename Acc>
+void FinishRoots(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {
+  FinishEach<T, Acc>(sums, n, out, begin, [](Acc squares) { return RootOf<T>(squares); });
 }
 
 template <typename T>
