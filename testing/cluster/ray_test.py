@@ -54,6 +54,48 @@ def fail_once(task):
 tell(tf.cluster.ray.run(fail_once, restarts=1))
 """
 
+# Each worker adds its part of the rows to a variable on the parameter server.
+FEED = """
+import ray.data
+def add(task, shard):
+    with tf.device(task.device_setter()):
+        total = tf.Variable(0.0, use_resource=True, name="total")
+    with tf.device("/job:ps/task:0"):
+        done = tf.FIFOQueue(2, [tf.float32], shapes=[[]], shared_name="done")
+    x = tf.placeholder(tf.float32, [None])
+    added = total.assign_add(tf.reduce_sum(x))
+    put, take = done.enqueue(1.0), done.dequeue_many(2)
+    rows = []
+    with tf.train.MonitoredTrainingSession(task.target, task.is_chief) as session:
+        for feed in tf.cluster.ray.feeds(shard, {x: "id"}, batch_size=4):
+            session.run(added, feed)
+            rows.append(len(feed[x]))
+        session.run(put)
+        if task.is_chief:
+            session.run(take)
+            return rows, float(session.run(total))
+    return rows
+tell(tf.cluster.ray.run(add, ps=1, workers=2, dataset=ray.data.range(21)))
+"""
+
+# The worker's process dies after its first batch; in the next one it begins its rows again.
+FEED_AGAIN = """
+import ray.data
+mark = sys.argv[1]
+def fail_once(task, shard):
+    x = tf.placeholder(tf.float32, [None])
+    total, totals = tf.reduce_sum(x), []
+    with tf.Session(task.target) as session:
+        for feed in tf.cluster.ray.feeds(shard, {x: "id"}, batch_size=4):
+            totals.append(float(session.run(total, feed)))
+            if not os.path.exists(mark):
+                open(mark, "w").close()
+                os.kill(os.getpid(), 9)
+    return totals
+rows = ray.data.range(10, override_num_blocks=1)
+tell(tf.cluster.ray.run(fail_once, restarts=1, dataset=rows))
+"""
+
 FAIL = """
 def fail(task):
     raise ValueError("no data here")
@@ -100,6 +142,14 @@ def test_workers_share_what_the_parameter_server_keeps(python: str) -> None:
 
 def test_a_worker_that_died_is_started_again(python: str, tmp_path: pathlib.Path) -> None:
     assert run(python, RESTART, str(tmp_path / "mark")) == [[42.0]]
+
+
+def test_workers_are_fed_with_all_rows_of_a_dataset(python: str) -> None:
+    assert run(python, FEED) == [[[[4, 4, 2], 210.0], [4, 4, 3]]]
+
+
+def test_a_worker_that_is_started_again_has_its_rows(python: str, tmp_path: pathlib.Path) -> None:
+    assert run(python, FEED_AGAIN, str(tmp_path / "mark")) == [[[6.0, 22.0, 17.0]]]
 
 
 def test_an_error_of_a_worker_ends_the_cluster(python: str) -> None:

@@ -10,8 +10,17 @@ from millstream._impl.base.public import public
 from millstream._impl.cluster.environment import from_environment
 from millstream._impl.cluster.local_cluster import free_addresses
 from millstream._impl.cluster.task import PS, Task
-from millstream._impl.graph.arguments import FUNCTION, INTEGER, MAPPING, TEXT, or_none, takes
+from millstream._impl.graph.arguments import (
+    FUNCTION,
+    INTEGER,
+    MAPPING,
+    TEXT,
+    Kind,
+    or_none,
+    takes,
+)
 
+_DATASET = Kind("a dataset of Ray Data", lambda value: hasattr(value, "materialize"))
 # What all tasks should know of certificates and libraries.
 _PASSED_ON = "MILLSTREAM_CLUSTER_"
 
@@ -24,14 +33,16 @@ _PASSED_ON = "MILLSTREAM_CLUSTER_"
     restarts=INTEGER,
     resources=or_none(MAPPING),
     strategy=TEXT,
+    dataset=or_none(_DATASET),
 )
 def run(
-    function: Callable[[Task], Any],
+    function: Callable[..., Any],
     ps: int = 0,
     workers: int = 1,
     restarts: int = 0,
     resources: Mapping[str, float] | None = None,
     strategy: str = "PACK",
+    dataset: Any = None,
 ) -> list[Any]:
     """Run a function as the workers of a cluster on Ray, beside parameter servers that serve them.
 
@@ -50,7 +61,8 @@ def run(
     Parameters
     ----------
     function
-        Gets the `Task`, whose server runs. Ray carries it and what it returns to other processes.
+        Gets the `Task`, whose server runs, and its part of the dataset if there is one. Ray carries
+        it and what it returns to other processes.
     ps
         How many parameter servers there are.
     workers
@@ -61,6 +73,9 @@ def run(
         What each task takes, by default ``{"CPU": 1}``.
     strategy
         How Ray places tasks: ``"PACK"``, ``"SPREAD"``, ``"STRICT_PACK"`` or ``"STRICT_SPREAD"``.
+    dataset
+        A dataset of Ray Data. Its rows are read into Ray's store, and each worker gets a part of
+        them, the same one when it is started again. `feeds` makes batches of it.
 
     Returns
     -------
@@ -82,6 +97,10 @@ def run(
     from ray.util.placement_group import placement_group, remove_placement_group  # lazy: as ray
 
     needs = dict(resources or {"CPU": 1})
+    # Before the tasks take their CPUs, which those that read the rows need as well.
+    parts: list[tuple[Any, ...]] = [()] * workers
+    if dataset is not None:
+        parts = [(part,) for part in _parts(dataset, workers)]
     group = placement_group([dict(needs) for _ in range(ps + workers)], strategy=strategy)
     actors: list[Any] = []
     try:
@@ -90,8 +109,12 @@ def run(
         places = ray.get([actor.place.remote() for actor in actors])
         configs = _configs(places, ps)
         calls = [
-            actor.serve.remote(config) if at < ps else actor.work.remote(config, function)
-            for at, (actor, config) in enumerate(zip(actors, configs, strict=True))
+            actor.serve.remote(config)
+            for actor, config in zip(actors[:ps], configs[:ps], strict=True)
+        ]
+        calls += [
+            actor.work.remote(config, function, *part)
+            for actor, config, part in zip(actors[ps:], configs[ps:], parts, strict=True)
         ]
         waiting = set(calls[ps:])
         while waiting:
@@ -104,6 +127,16 @@ def run(
         for actor in actors:
             ray.kill(actor)
         remove_placement_group(group)
+
+
+def _parts(dataset: Any, count: int) -> list[Any]:
+    """The rows in parts that differ by one row at most."""
+    rows = dataset.materialize()
+    if count == 1:
+        return [rows]
+    total = rows.count()
+    parts: list[Any] = rows.split_at_indices([total * at // count for at in range(1, count)])
+    return parts
 
 
 def _actor(ray: Any, group: Any, index: int, needs: Mapping[str, float], restarts: int) -> Any:
@@ -161,9 +194,9 @@ class Actor:
         assert server is not None
         server.join()
 
-    def work(self, config: str, function: Callable[[Task], Any]) -> Any:
-        """Call the function."""
-        return function(_started(config))
+    def work(self, config: str, function: Callable[..., Any], *part: Any) -> Any:
+        """Call the function, with the worker's part of the dataset."""
+        return function(_started(config), *part)
 
 
 def _started(config: str) -> Task:
