@@ -1,6 +1,7 @@
 // Traces of steps that run in several tasks, and the clocks that they are read by.
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <random>
 #include <set>
 #include <string>
@@ -124,6 +125,20 @@ TEST(TraceCodingTest, TimesAreThoseOfTheReadersClock) {
   EXPECT_EQ(here.trace.WallTime(ranges[0].end), there.trace.WallTime(1200) - kAhead);
   EXPECT_EQ(ranges[0].args[0].second, "2");
   EXPECT_THAT(here.partition_graphs, ElementsAre("graph"));
+}
+
+TEST(TraceCodingTest, TimesThatNoClockTellsAreRefused) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const int64_t time : {kLeast, int64_t{-1}, kMost}) {
+    proto::StepReportRecord record;
+    record.add_parts()->add_nodes()->set_end(time);
+    StepReport here;
+    EXPECT_EQ(AddReport(record, 0, &here).code(), absl::StatusCode::kInvalidArgument) << time;
+    record.clear_parts();
+    record.add_ranges()->set_start(time);
+    EXPECT_EQ(AddReport(record, 0, &here).code(), absl::StatusCode::kInvalidArgument) << time;
+  }
 }
 
 TEST(ClockReadingsTest, TheErrorIsWithinTheBoundHoweverSlowTheMessagesAre) {

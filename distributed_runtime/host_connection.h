@@ -121,7 +121,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   void OfferRing();
   void ReadSocket();
   void ReadRing();
-  // The other side has sent what it must not, or has ended. Logs the former.
+  // The other side has sent what it must not, or has ended. Logs the former, once for each kind.
   void Refuse(const Status& status);
   // These are for who has the turn. `thread` is null if the thread cannot be kept; else they return
   // when it is, without the turn.

@@ -25,7 +25,8 @@ struct FrameHead {
     kRing = 7,   // the region has a ring for each direction, the sender's first
     kTaken = 8,  // the receiver of a region has read its frame
   };
-  static constexpr uint32_t kMagic = 0x324d5348;  // changes when frames do
+  // Changes when frames do, as in testing/fuzz/cluster_corpus.py.
+  static constexpr uint32_t kMagic = 0x324d5348;
 
   uint32_t magic = kMagic;
   uint32_t kind = 0;

@@ -2,9 +2,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <utility>
 
+#include "absl/base/attributes.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/host_connection.h"
@@ -20,6 +25,16 @@ namespace {
 constexpr std::chrono::milliseconds kHelpPatience{1};
 // Threads that read the ring: one that reads, and one that was kept and has come back.
 constexpr int kMostRingReaders = 2;
+// Of what refused peers did wrong: some of it is in words of theirs.
+constexpr size_t kMostKinds = 32;
+
+// True once for each kind. Any process of this user can make many connections.
+bool IsNewKind(absl::string_view kind) {
+  ABSL_CONST_INIT static absl::Mutex mutex(absl::kConstInit);
+  static auto* const kinds = new absl::flat_hash_set<std::string>;
+  absl::MutexLock lock(&mutex);
+  return kinds->size() < kMostKinds && kinds->emplace(kind).second;
+}
 
 }  // namespace
 
@@ -230,9 +245,9 @@ void HostConnection::Help(absl::FunctionRef<bool()> is_done) {
 }
 
 void HostConnection::Refuse(const Status& status) {
-  if (!absl::IsUnavailable(status)) {
-    HostLog(MS_LOG_WARNING, absl::StrCat("a connection of ", peer_,
-                                         " on this host is refused: ", status.message()));
+  if (!absl::IsUnavailable(status) && IsNewKind(status.message())) {
+    HostLog(MS_LOG_WARNING, absl::StrCat("a connection of ", peer_, " on this host is refused: ",
+                                         status.message(), " (logged once)"));
   }
   Shut();
 }

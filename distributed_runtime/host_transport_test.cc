@@ -16,6 +16,7 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "distributed_runtime/host_frame.h"
 #include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
@@ -222,17 +223,38 @@ TEST_F(HostTransportTest, ACallOfAProcessThatAnswersGoesOn) {
   }
 }
 
-TEST_F(HostTransportTest, OtherBytesEndTheirConnectionAlone) {
+// Sends bytes to the server, and waits until it has closed the connection.
+void SendGarbage(const std::string& address, const std::string& bytes) {
   const int other = socket(AF_UNIX, SOCK_STREAM, 0);
-  const Name name(address_);
+  const Name name(address);
   ASSERT_EQ(connect(other, name.get(), name.size), 0);
-  const std::string garbage = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + std::string(100, 'x');
-  EXPECT_EQ(send(other, garbage.data(), garbage.size(), MSG_NOSIGNAL),
-            static_cast<ssize_t>(garbage.size()));
+  EXPECT_EQ(send(other, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
   char byte = 0;
   EXPECT_LE(recv(other, &byte, 1, 0), 0);  // closed
   close(other);
+}
+
+TEST_F(HostTransportTest, OtherBytesEndTheirConnectionAloneAndAreLoggedOnce) {
+  const std::string http = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + std::string(100, 'x');
+  Frame other_version;
+  other_version.head.kind = FrameHead::kRequest;
+  other_version.head.magic = FrameHead::kMagic + 1;
+  Frame huge;
+  huge.head.kind = FrameHead::kRequest;
+  std::string huge_bytes = huge.Encode();
+  const uint64_t size = ~uint64_t{0};
+  std::memcpy(huge_bytes.data() + offsetof(FrameHead, inline_size), &size, sizeof(size));
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i) {
+    for (const std::string& bytes : {http, other_version.Encode(), huge_bytes}) {
+      SendGarbage(address_, bytes);
+    }
+  }
   EXPECT_EQ(Call("Echo", Payload()).status, absl::OkStatus());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("is refused"), std::string::npos);
+  EXPECT_EQ(log.find("is refused"), log.rfind("is refused")) << log;
 }
 
 }  // namespace

@@ -46,8 +46,17 @@ void EncodeRange(const StepTrace& trace, const TracedRange& range,
   }
 }
 
+// So far from all others that differences of times do not overflow.
+constexpr int64_t kLastTime = int64_t{1} << 62;
+
+Status CheckTimes(int64_t start, int64_t end) {
+  if (start >= 0 && start < kLastTime && end >= 0 && end < kLastTime) return absl::OkStatus();
+  return errors::InvalidArgument("a traced node has a time that no clock tells");
+}
+
 // `base`: what times of records are larger than those of the trace.
 StatusOr<TracedNode> DecodeNode(const proto::TracedNodeRecord& record, int64_t base) {
+  MS_RETURN_IF_ERROR(CheckTimes(record.start(), record.end()));
   TracedNode node;
   node.name = record.name();
   node.op = record.op();
@@ -71,7 +80,8 @@ StatusOr<TracedNode> DecodeNode(const proto::TracedNodeRecord& record, int64_t b
   return node;
 }
 
-TracedRange DecodeRange(const proto::TracedRangeRecord& record, int64_t base) {
+StatusOr<TracedRange> DecodeRange(const proto::TracedRangeRecord& record, int64_t base) {
+  MS_RETURN_IF_ERROR(CheckTimes(record.start(), record.end()));
   TracedRange range;
   range.node = record.node();
   range.device = record.device();
@@ -109,7 +119,8 @@ Status AddReport(const proto::StepReportRecord& record, int64_t ahead, StepRepor
     }
   }
   for (const proto::TracedRangeRecord& range : record.ranges()) {
-    report->trace.AddRange(DecodeRange(range, base));
+    MS_ASSIGN_OR_RETURN(TracedRange decoded, DecodeRange(range, base));
+    report->trace.AddRange(std::move(decoded));
   }
   for (const std::string& graph : record.partition_graphs()) {
     report->partition_graphs.push_back(graph);

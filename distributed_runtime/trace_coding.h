@@ -14,8 +14,8 @@ namespace millstream {
 void EncodeReport(const StepReport& report, proto::StepReportRecord* record);
 
 // Adds what was encoded in another task, whose clock is `ahead` nanoseconds before that of this
-// task. INVALID_ARGUMENT for outputs that are no tensors; then a part of the record was added.
-// REQUIRES: no part of the step adds to the report any more.
+// task. INVALID_ARGUMENT for outputs that are no tensors and times that are none; then a part of
+// the record was added. REQUIRES: no part of the step adds to the report any more.
 Status AddReport(const proto::StepReportRecord& record, int64_t ahead, StepReport* report);
 
 }  // namespace millstream

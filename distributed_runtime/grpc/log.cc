@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<millstream_network_log> g_log{nullptr};
 
-// True once for each place in the code.
+// True once for each place.
 bool IsNew(const char* file, int line) {
   static std::mutex mutex;
   static auto* const places = new std::set<std::pair<std::string, int>>;
@@ -32,9 +32,14 @@ void Take(gpr_log_func_args* arguments) {
 }  // namespace
 
 void SetLog(millstream_network_log log) {
-  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
   g_log.store(log);
-  gpr_set_log_function(&Take);
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(&Take);
+}
+
+void LogOnce(const char* message, const char* file, int line) {
+  const millstream_network_log log = g_log.load();
+  if (log == nullptr || !IsNew(file, line)) return;
+  log((std::string(message) + " (logged once)").c_str());
 }
 
 }  // namespace millstream::network

@@ -7,9 +7,12 @@
 namespace millstream::network {
 
 // A function of the table. gRPC writes a line for each connection that it refuses, and anybody can
-// open many. From now on each kind of error (each place in gRPC's code) is passed on once. Does
-// nothing if the user has set GRPC_VERBOSITY, and wants to see all.
+// open many. From now on each kind of error (each place in gRPC's code) is passed on once, but not
+// if the user has set GRPC_VERBOSITY, and wants to see all that gRPC says.
 void SetLog(millstream_network_log log);
+
+// Passes on a message of ours, once for each place in the code that the caller names. Thread-safe.
+void LogOnce(const char* message, const char* file, int line);
 
 }  // namespace millstream::network
 

@@ -3,7 +3,9 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -13,13 +15,29 @@
 
 #include "distributed_runtime/grpc/bytes.h"
 #include "distributed_runtime/grpc/credentials.h"
+#include "distributed_runtime/grpc/log.h"
 
 namespace millstream::network {
 namespace {
 
 constexpr int kThreads = 2;
 constexpr int kLeastPingPeriodMs = 500;
+// A peer that has not even said by then what it speaks is none of ours.
+constexpr int kHandshakeMs = 20'000;
+constexpr rlim_t kDescriptors = 65'536;
 constexpr char kPrefix[] = "/millstream/";
+
+// gRPC listens no more, for good, when the process has no descriptor for a connection that comes,
+// and peers that say nothing keep theirs for the time of a handshake. Processes begin with a limit
+// of 1024 in most places, which they may raise themselves.
+void RaiseLimitOfDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t most = std::min(limit.rlim_max, kDescriptors);
+  if (limit.rlim_cur >= most) return;
+  limit.rlim_cur = most;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 // Takes as long for texts of one size whatever they differ in, so that nobody can guess a token
 // byte by byte.
@@ -67,6 +85,7 @@ class ServerCall {
         if (!ok) return Delete();
         Await(server_);
         if (!IsAllowed()) {
+          LogOnce("a request that has not the cluster's token was refused", __FILE__, __LINE__);
           return Refuse(grpc::StatusCode::UNAUTHENTICATED,
                         "the request has not the cluster's token");
         }
@@ -147,6 +166,7 @@ void RunQueue(grpc::ServerCompletionQueue* queue) {
 void* Serve(const char* address, millstream_handle_request handle, void* user, int32_t* port) {
   Credentials credentials;
   if (!credentials.Read() || !credentials.MayServe(address)) return nullptr;
+  RaiseLimitOfDescriptors();
   const auto state = std::make_shared<ServerState>();
   state->authorization = credentials.Authorization();
   state->handle = handle;
@@ -162,6 +182,7 @@ void* Serve(const char* address, millstream_handle_request handle, void* user, i
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kLeastPingPeriodMs);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
   state->queue = builder.AddCompletionQueue();
   state->server = builder.BuildAndStart();
   if (state->server == nullptr || chosen == 0) {

@@ -13,15 +13,20 @@
 
 #include "absl/strings/string_view.h"
 #include "core/graph/graph.h"
+#include "core/resources/collective_meetings.h"
+#include "core/step/step_trace.h"
+#include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/host_frame.h"
 #include "distributed_runtime/payload.h"
 #include "distributed_runtime/step_carrier.h"
 #include "distributed_runtime/tensor_coding.h"
+#include "distributed_runtime/trace_coding.h"
 #include "framework/proto_conversion.h"
 #include "millstream/distributed_runtime/protos/session_messages.pb.h"
 #include "millstream/distributed_runtime/protos/step_messages.pb.h"
+#include "millstream/distributed_runtime/protos/trace_messages.pb.h"
 #include "millstream/framework/protos/tensor.pb.h"
 
 namespace millstream {
@@ -132,6 +137,65 @@ void ReadStep(absl::string_view bytes, size_t slice) {
   }
 }
 
+// What a task answers that was asked for a tensor.
+void ReadSent(absl::string_view bytes, size_t slice) {
+  PayloadReader reader(Cut(bytes, slice));
+  proto::RecvTensorResponse message;
+  if (!DecodeMessage(&reader, &message).ok()) return;
+  google::protobuf::RepeatedPtrField<proto::TensorHeader> headers;
+  *headers.Add() = message.tensor();
+  for (const proto::FurtherTensor& one : message.more()) *headers.Add() = one.tensor();
+  ReadTensors(headers, CarriedRecords(), bytes.substr(bytes.size() - reader.left()), &reader);
+}
+
+void ReadMember(absl::string_view bytes, size_t slice) {
+  PayloadReader reader(Cut(bytes, slice));
+  proto::JoinCollectiveRequest message;
+  if (!DecodeMessage(&reader, &message).ok()) return;
+  const StatusOr<CollectiveSpec> spec = DecodeSpec(message.operation());
+  if (!spec.ok()) return;
+  proto::CollectiveRecord written;
+  EncodeSpec(*spec, &written);
+  const StatusOr<CollectiveSpec> again = DecodeSpec(written);
+  if (!again.ok() || again->kind != spec->kind || again->merge != spec->merge ||
+      again->dtype != spec->dtype || again->group_size != spec->group_size) {
+    Fail("a collective operation is not read as it was written");
+  }
+  SizeCheck check(bytes.substr(bytes.size() - reader.left()));
+  if (!check.IsSmall(message.tensor())) return;
+  const StatusOr<Tensor> tensor = DecodeTensor(message.tensor(), &reader);
+  if (tensor.ok()) CheckGiven(*spec, *tensor).IgnoreError();
+}
+
+void ReadMeeting(absl::string_view bytes, size_t slice) {
+  PayloadReader first(Cut(bytes, slice));
+  proto::JoinCollectiveResponse message;
+  if (!DecodeMessage(&first, &message).ok()) return;
+  SizeCheck check(bytes.substr(bytes.size() - first.left()));
+  if (!check.IsSmall(message.result())) return;
+  PayloadReader reader(Cut(bytes, slice));
+  MeetingOutcome outcome;
+  if (!ReadOutcome(&reader, &outcome).ok() || outcome.result.has_value()) return;
+  if (outcome.source < 0 || static_cast<size_t>(outcome.source) >= outcome.members.size()) {
+    Fail("a meeting has a source that is no member");
+  }
+}
+
+// A report that was accepted can be sent on.
+void ReadReport(absl::string_view bytes, size_t slice) {
+  PayloadReader reader(Cut(bytes, slice));
+  proto::StepReportRecord record;
+  if (!DecodeMessage(&reader, &record).ok()) return;
+  StepReport report;
+  if (!AddReport(record, 0, &report).ok()) return;
+  proto::StepReportRecord written;
+  EncodeReport(report, &written);
+  if (written.parts_size() != record.parts_size() ||
+      written.ranges_size() != record.ranges_size()) {
+    Fail("a report is not read as it was written");
+  }
+}
+
 void CheckDevices(const DeviceRecords& records) {
   const StatusOr<DeviceSet> devices = DecodeDevices(records);
   if (!devices.ok()) return;
@@ -193,6 +257,10 @@ void ReadAnyMessage(const uint8_t* data, size_t size) {
   if (data[0] == 'f') return ReadFrames(bytes);
   if (data[0] == 'r') return ReadStep<proto::RunGraphRequest>(bytes, slice);
   if (data[0] == 'R') return ReadStep<proto::RunGraphResponse>(bytes, slice);
+  if (data[0] == 't') return ReadSent(bytes, slice);
+  if (data[0] == 'j') return ReadMember(bytes, slice);
+  if (data[0] == 'J') return ReadMeeting(bytes, slice);
+  if (data[0] == 'p') return ReadReport(bytes, slice);
   PayloadReader reader(Cut(bytes, slice));
   proto::CreateWorkerSessionRequest create;
   proto::CreateWorkerSessionResponse created;

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Iterator
 
 _FLOAT, _INT32, _STRING = 1, 3, 7
+_MAGIC = 0x324D5348  # of frames (distributed_runtime/host_frame.h)
+_THEN = 1_700_000_000_000_000_000  # nanoseconds since 1970
 _CPU = "/job:worker/replica:0/task:{}/device:CPU:0"
 
 
@@ -163,8 +165,8 @@ def _answers() -> Iterator[tuple[str, bytes]]:
 
 
 def _head(kind: int, *, text: int = 0, segments: int = 0, region: int = 0, size: int = 0) -> bytes:
-    magic, descriptor, code = 0x314D5348, 0, 0
-    first = struct.pack("<IIQiIII", magic, kind, 1, code, text, segments, descriptor)
+    descriptor, code = 0, 0
+    first = struct.pack("<IIQiIII", _MAGIC, kind, 1, code, text, segments, descriptor)
     return first + struct.pack("<QQQ", 7, region, size)
 
 
@@ -182,8 +184,73 @@ def _frames() -> Iterator[tuple[str, bytes]]:
     yield "large_text", _head(1, text=1 << 20)
     yield "huge", _head(2, segments=1, size=1 << 36) + struct.pack("<QQ", 1 << 36, inline)
     yield "bytes_in_no_segment", _head(2, size=5) + b"hello"
-    yield "another_version", b"2" + _head(1)[1:]
+    yield "another_version", b"?" + _head(1)[1:]
     yield "http", b"GET / HTTP/1.1\r\nHost: localhost:2222\r\n\r\n" + bytes(40)
+
+
+def _sent() -> Iterator[tuple[str, bytes]]:
+    """Answers to requests for a tensor."""
+    floats = struct.pack("<2f", 1, 2)
+    two = _header(_FLOAT, [2], 8)
+    further = _bytes(1, "next") + _bytes(3, two)
+    yield "alone", _message(_bytes(2, two), floats)
+    yield "with_more", _message(_bytes(2, two) + _bytes(4, further) * 2, floats * 3)
+    yield "before", _message(_number(3, 1) + _bytes(4, further), floats)
+    yield "dead", _message(_number(1, 1) + _bytes(4, _bytes(1, "next") + _number(2, 1)))
+    yield "more_cut", _message(_bytes(2, two) + _bytes(4, further), floats)
+
+
+def _members() -> Iterator[tuple[str, bytes]]:
+    """Requests to join a collective operation."""
+    floats = struct.pack("<2f", 1, 2)
+    two = _bytes(5, _header(_FLOAT, [2], 8))
+    rest = _bytes(2, "/job:worker/task:1") + _fixed(3, 4) + _bytes(4, _CPU.format(1)) + _fixed(6, 3)
+
+    def spec(kind: int, merge: int, dtype: int, size: int) -> bytes:
+        numbers = _number(2, merge) + _number(3, 1) + _number(4, dtype) + _number(5, size)
+        return _bytes(1, _number(1, kind) + numbers + _number(6, 1) + _number(7, 2) + _fixed(8, 5))
+
+    yield "sum", _message(spec(0, 1, _FLOAT, 2) + rest + two, floats)
+    yield "gather_of_a_scalar", _message(
+        spec(1, 0, _FLOAT, 2) + rest + _bytes(5, _header(_FLOAT, [], 4)), floats[:4]
+    )
+    yield "broadcast_of_nothing", _message(spec(2, 0, _FLOAT, 3) + rest)
+    yield "another_type", _message(spec(0, 1, _INT32, 2) + rest + two, floats)
+    yield "strings", _message(spec(0, 1, _STRING, 2) + rest)
+    yield "unknown_kind", _message(spec(3, 9, _FLOAT, 2) + rest + two, floats)
+    yield "nobody", _message(spec(0, 1, _FLOAT, -1) + rest)
+
+
+def _meetings() -> Iterator[tuple[str, bytes]]:
+    """What members of a collective operation get."""
+    floats = struct.pack("<2f", 1, 2)
+    members = b"".join(_bytes(3, _CPU.format(task)) for task in range(2))
+    yield "result", _message(_bytes(1, _header(_FLOAT, [2], 8)) + _fixed(2, 9), floats)
+    yield "exchange", _message(_fixed(2, 9) + members + _number(4, 1))
+    yield "source_of_nobody", _message(_fixed(2, 9) + members + _number(4, 2))
+    yield "source_negative", _message(_fixed(2, 9) + members + _number(4, -1))
+    yield "without_members", _message(_fixed(2, 9))
+
+
+def _reports() -> Iterator[tuple[str, bytes]]:
+    """What traced steps report."""
+
+    def node(start: int, end: int, dims: list[int], dtype: int = _FLOAT) -> bytes:
+        output = _number(2, dtype) + _packed(3, dims) + _number(4, 24) + _number(5, 1)
+        names = _bytes(1, "y") + _bytes(2, "Neg") + _bytes(3, "Neg") + _bytes(4, "x")
+        return names + _number(5, start) + _number(6, end) + _number(7, 3) + _bytes(11, output)
+
+    def part(*nodes: bytes) -> bytes:
+        return _bytes(1, _bytes(1, _CPU.format(0)) + b"".join(_bytes(2, one) for one in nodes))
+
+    argument = _bytes(7, _bytes(1, "rows") + _bytes(2, "2"))
+    span = _bytes(1, "y") + _bytes(3, "inner") + _number(4, _THEN) + _number(5, _THEN + 9)
+    whole = part(node(_THEN, _THEN + 5, [2, 3]), node(_THEN, _THEN, []))
+    yield "whole", _message(whole + _bytes(2, span + argument) + _bytes(3, "graph"))
+    yield "negative_dimension", _message(part(node(_THEN, _THEN, [-2])))
+    yield "unknown_type", _message(part(node(_THEN, _THEN, [2], dtype=99)))
+    yield "before_all_time", _message(part(node(-(1 << 63), _THEN, [2])))
+    yield "after_all_time", _message(_bytes(2, _number(4, _THEN) + _number(5, (1 << 63) - 1)))
 
 
 def files_of_clusters() -> Iterator[tuple[str, bytes]]:
@@ -194,6 +261,10 @@ def files_of_clusters() -> Iterator[tuple[str, bytes]]:
         ("g", "graph", ((name, _message(data)) for name, data in _registrations())),
         ("r", "run", _steps()),
         ("R", "answer", _answers()),
+        ("t", "sent", _sent()),
+        ("j", "member", _members()),
+        ("J", "meeting", _meetings()),
+        ("p", "report", _reports()),
         ("f", "frame", _frames()),
         ("c", "create", iter([("whole", _message(create + _fixed(4, 9) + _number(5, 1)))])),
         (
