@@ -47,12 +47,39 @@ class ClusterChannel final : public Channel {
 
   std::shared_ptr<Call> Start(absl::string_view method, Payload request, absl::Time deadline,
                               Respond respond) override {
+    return StartCall(method, std::move(request), deadline, std::move(respond),
+                     /*is_awaited=*/false);
+  }
+  std::shared_ptr<Call> StartAwaited(absl::string_view method, Payload request, absl::Time deadline,
+                                     Respond respond) override {
+    return StartCall(method, std::move(request), deadline, std::move(respond),
+                     /*is_awaited=*/true);
+  }
+
+  void Help(absl::FunctionRef<bool()> is_done) override ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<HostConnection> host;
+    {
+      absl::MutexLock lock(&mutex_);
+      host = host_;
+    }
+    if (host != nullptr) host->Help(is_done);
+  }
+
+ private:
+  class EndedCall final : public Call {
+   public:
+    void Cancel() override {}
+  };
+
+  std::shared_ptr<Call> StartCall(absl::string_view method, Payload request, absl::Time deadline,
+                                  Respond respond, bool is_awaited) {
     if (LoopbackTransport::Global()->Find(address_) != nullptr) {
       return local_->Start(method, std::move(request), deadline, std::move(respond));
     }
     // Those who wait for an answer until a deadline watch it themselves.
     if (const std::shared_ptr<HostConnection> host = OnHost()) {
-      return host->Start(method, std::move(request), std::move(respond));
+      return is_awaited ? host->StartAwaited(method, std::move(request), std::move(respond))
+                        : host->Start(method, std::move(request), std::move(respond));
     }
     const StatusOr<std::shared_ptr<Channel>> network = Network();
     if (network.ok()) {
@@ -71,21 +98,6 @@ class ClusterChannel final : public Channel {
     respond(status, Payload());
     return std::make_shared<EndedCall>();
   }
-
-  void Help(absl::FunctionRef<bool()> is_done) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::shared_ptr<HostConnection> host;
-    {
-      absl::MutexLock lock(&mutex_);
-      host = host_;
-    }
-    if (host != nullptr) host->Help(is_done);
-  }
-
- private:
-  class EndedCall final : public Call {
-   public:
-    void Cancel() override {}
-  };
 
   // Null: the server is not on this host, or not there.
   std::shared_ptr<HostConnection> OnHost() ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -344,9 +344,7 @@ Status CollectiveExchange::MergePieces() {
     to = ElementsOf(result_, range.begin, range.end);
     spec = spec_;
   }
-  const int64_t divisor = spec.divides ? spec.group_size : 1;
-  MS_ASSIGN_OR_RETURN(const Tensor merged, MergeTensors(spec.merge, pieces, divisor, SerialLoop));
-  if (to.bytes() > 0) std::memcpy(to.raw(), merged.raw(), to.bytes());
+  MergeInto(spec.merge, pieces, spec.divides ? spec.group_size : 1, SerialLoop, to);
   absl::MutexLock lock(&mutex_);
   has_own_piece_ = true;
   return absl::OkStatus();

@@ -23,6 +23,8 @@ constexpr size_t kLarge = size_t{64} << 10;
 constexpr int kPatience = 3;
 // Of slices in a region: tensors are used in place at such addresses.
 constexpr size_t kAlignment = 64;
+// Above the number of a ring's sleeper.
+constexpr uint64_t kIsQuiet = uint64_t{1} << 32;
 
 size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -63,27 +65,70 @@ void HostConnection::Shut() {
   if (ring != nullptr) ring->in.WakeAll();
 }
 
+// ---- Calls ----
+
 std::shared_ptr<Channel::Call> HostConnection::Start(absl::string_view method, Payload request,
                                                      Respond respond) {
+  return StartCall(method, std::move(request), std::move(respond), /*is_awaited=*/false);
+}
+
+std::shared_ptr<Channel::Call> HostConnection::StartAwaited(absl::string_view method,
+                                                            Payload request, Respond respond) {
+  return StartCall(method, std::move(request), std::move(respond), /*is_awaited=*/true);
+}
+
+// A call that is not awaited is added, and then ends the quiet. Who begins the quiet then looks for
+// other calls. So one of both sees the other.
+std::shared_ptr<Channel::Call> HostConnection::StartCall(absl::string_view method, Payload request,
+                                                         Respond respond, bool is_awaited) {
   auto call = std::make_shared<PendingCall>(std::move(respond));
-  uint64_t number = 0;
-  {
-    absl::MutexLock lock(&calls_mutex_);
-    if (takes_calls_) {
-      number = next_call_++;
-      calls_[number] = call;
-    }
-  }
+  const uint64_t number = AddCall(call);
   if (number == 0) {
     call->End(absl::UnavailableError(absl::StrCat("the connection to ", peer_, " has ended")),
               Payload());
-  } else {
-    SendMessage(FrameHead::kRequest, number, absl::OkStatus(), method, request);
+    return call;
   }
+  if (is_awaited && HasOneCall()) {
+    BeginQuiet();
+  } else {
+    EndQuiet();
+  }
+  SendMessage(FrameHead::kRequest, number, absl::OkStatus(), method, request);
   return call;
 }
 
+uint64_t HostConnection::AddCall(std::shared_ptr<PendingCall> call) {
+  absl::MutexLock lock(&calls_mutex_);
+  if (!takes_calls_) return 0;
+  const uint64_t number = next_call_++;
+  calls_[number] = std::move(call);
+  return number;
+}
+
+bool HostConnection::HasOneCall() const {
+  absl::MutexLock lock(&calls_mutex_);
+  return calls_.size() == 1;
+}
+
+void HostConnection::BeginQuiet() {
+  Ring* const ring = ring_.load(std::memory_order_acquire);
+  if (ring == nullptr || !TryTakeTurn()) return;
+  const uint32_t number = ring->in.SetSleeper(RingSleeper::kNobody);
+  quiet_.store(kIsQuiet | number, std::memory_order_seq_cst);
+  if (!ring->in.IsEmpty() || !HasOneCall()) return GiveTurnToReader();
+  GiveTurn();
+}
+
+void HostConnection::EndQuiet() {
+  if (quiet_.load(std::memory_order_seq_cst) == 0) return;
+  const uint64_t quiet = quiet_.exchange(0, std::memory_order_seq_cst);
+  Ring* const ring = ring_.load(std::memory_order_acquire);
+  if (quiet != 0) ring->in.Rouse(static_cast<uint32_t>(quiet));
+}
+
+// Who awaits an answer may be busy with something else for long.
 void HostConnection::Beat() {
+  EndQuiet();
   bool is_silent = false;
   {
     absl::MutexLock lock(&calls_mutex_);

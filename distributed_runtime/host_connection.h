@@ -38,6 +38,10 @@ namespace millstream {
 // that nobody has to wake it. A thread that runs a handler may keep itself for that
 // (HandlerThread): another one reads on.
 //
+// A thread with requests to several processes waits for one answer after the other. So that the
+// answers that it does not wait for as yet wake no thread, each ring is quiet until it is helped
+// (StartAwaited), unless there is another call, or a heartbeat comes first.
+//
 // No lock is held while another is taken or a callback runs. Thread-safe.
 class HostConnection : public std::enable_shared_from_this<HostConnection> {
  public:
@@ -57,6 +61,9 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   void Begin(std::function<void()> on_end) ABSL_LOCKS_EXCLUDED(turn_mutex_);
   // As Channel::Start, without a deadline.
   std::shared_ptr<Channel::Call> Start(absl::string_view method, Payload request, Respond respond);
+  // As Channel::StartAwaited, without a deadline.
+  std::shared_ptr<Channel::Call> StartAwaited(absl::string_view method, Payload request,
+                                              Respond respond);
   // As Channel::Help.
   void Help(absl::FunctionRef<bool()> is_done) ABSL_LOCKS_EXCLUDED(turn_mutex_);
   // Called with each heartbeat of the side that sends requests. Ends the connection if there are
@@ -81,6 +88,17 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
     RingWriter out;  // of the thread that has out_mutex_
     RingReader in;   // of the thread that has the turn
   };
+
+  // ---- Calls ----
+  // Takes a call in. Returns its number, 0 if the connection has ended.
+  uint64_t AddCall(std::shared_ptr<PendingCall> call) ABSL_LOCKS_EXCLUDED(calls_mutex_);
+  std::shared_ptr<Channel::Call> StartCall(absl::string_view method, Payload request,
+                                           Respond respond, bool is_awaited);
+  bool HasOneCall() const ABSL_LOCKS_EXCLUDED(calls_mutex_);
+  // A message that comes while the ring is quiet wakes nobody. It is not quiet any more when a
+  // thread has taken the turn.
+  void BeginQuiet() ABSL_LOCKS_EXCLUDED(turn_mutex_, calls_mutex_);
+  void EndQuiet();
 
   // ---- Out ----
   static size_t BytesInRegion(const Payload& payload);
@@ -146,6 +164,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   FrameReader reader_;  // of the thread that reads the socket
   std::unique_ptr<Ring> owned_ring_;
   std::atomic<Ring*> ring_{nullptr};  // null: there is none as yet
+  std::atomic<uint64_t> quiet_{0};    // kIsQuiet and the number for RingReader::Rouse; or 0
   // Of who has the turn.
   absl::flat_hash_map<uint64_t, std::shared_ptr<SharedRegion>> mapped_;
   BriefLook look_;
@@ -159,7 +178,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   std::deque<Outgoing> queue_ ABSL_GUARDED_BY(out_mutex_);  // what the socket did not take as yet
   bool is_draining_ ABSL_GUARDED_BY(out_mutex_) = false;
 
-  absl::Mutex calls_mutex_;
+  mutable absl::Mutex calls_mutex_;
   bool takes_calls_ ABSL_GUARDED_BY(calls_mutex_) = true;
   uint64_t next_call_ ABSL_GUARDED_BY(calls_mutex_) = 1;
   int silent_beats_ ABSL_GUARDED_BY(calls_mutex_) = 0;  // since the other side answered

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -76,12 +78,17 @@ class HostConnectionTest : public ::testing::Test {
 
   // Begins a call whose answer is to be what was sent.
   void Start(absl::string_view method, std::string bytes, absl::BlockingCounter* answers) {
-    client_->Start(method, PayloadOf(bytes),
-                   [answers, bytes](const Status& status, Payload response) {
-                     EXPECT_EQ(status, absl::OkStatus());
-                     EXPECT_TRUE(TextOf(response) == bytes);
-                     answers->DecrementCount();
-                   });
+    client_->Start(method, PayloadOf(bytes), Expecting(bytes, answers));
+  }
+  void StartAwaited(absl::string_view method, std::string bytes, absl::BlockingCounter* answers) {
+    client_->StartAwaited(method, PayloadOf(bytes), Expecting(bytes, answers));
+  }
+  static Respond Expecting(std::string bytes, absl::BlockingCounter* answers) {
+    return [answers, bytes = std::move(bytes)](const Status& status, Payload response) {
+      EXPECT_EQ(status, absl::OkStatus());
+      EXPECT_TRUE(TextOf(response) == bytes);
+      answers->DecrementCount();
+    };
   }
 
   const std::shared_ptr<Handler> handler_ = std::make_shared<Handler>();
@@ -131,20 +138,69 @@ TEST_F(HostConnectionTest, WhoWaitsForAnAnswerTakesIt) {
   }
 }
 
+TEST_F(HostConnectionTest, AnAwaitedAnswerIsTakenByWhoHelps) {
+  for (int i = 0; i < 5000; ++i) {
+    absl::BlockingCounter answers(1);
+    std::atomic<bool> is_done{false};
+    client_->StartAwaited("Echo", PayloadOf(absl::StrCat(i)),
+                          [&](const Status& status, Payload response) {
+                            EXPECT_EQ(TextOf(response), absl::StrCat(i));
+                            is_done = true;
+                            answers.DecrementCount();
+                          });
+    client_->Help([&] { return is_done.load(); });
+    answers.Wait();
+  }
+}
+
+// Nobody helps: whoever begins another call must not wait for that.
+TEST_F(HostConnectionTest, AnotherCallBringsAnAwaitedAnswer) {
+  for (int i = 0; i < 1000; ++i) {
+    absl::BlockingCounter answers(2);
+    StartAwaited("Echo", "one", &answers);
+    Start("Echo", "two", &answers);
+    answers.Wait();
+  }
+}
+
+TEST_F(HostConnectionTest, AHeartbeatBringsAnAwaitedAnswer) {
+  for (int i = 0; i < 1000; ++i) {
+    absl::BlockingCounter answers(1);
+    StartAwaited("Echo", "one", &answers);
+    client_->Beat();
+    answers.Wait();
+  }
+}
+
+TEST_F(HostConnectionTest, AHelperThatNeedsNoAnswerLeavesItToOthers) {
+  for (int i = 0; i < 1000; ++i) {
+    absl::BlockingCounter answers(1);
+    StartAwaited("Echo", "one", &answers);
+    client_->Help([] { return true; });
+    answers.Wait();
+  }
+}
+
 TEST_F(HostConnectionTest, ManyThreadsCallAndTakeAnswersForEachOther) {
   constexpr int kThreads = 4;
   constexpr int kCalls = 1000;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([this, t] {
+      std::minstd_rand random(static_cast<uint32_t>(t + 1));
       for (int i = 0; i < kCalls; ++i) {
         absl::Notification done;
         const size_t size = i % 100 == 0 ? kMegabyte : static_cast<size_t>(i * 50);
         const std::string text(size, static_cast<char>('a' + t));
-        client_->Start("Echo", PayloadOf(text), [&](const Status& status, Payload response) {
+        const auto take = [&](const Status& status, Payload response) {
           EXPECT_TRUE(TextOf(response) == text);
           done.Notify();
-        });
+        };
+        if (random() % 2 == 0) {
+          client_->Start("Echo", PayloadOf(text), take);
+        } else {
+          client_->StartAwaited("Echo", PayloadOf(text), take);
+        }
         client_->Help([&] { return done.HasBeenNotified(); });
         EXPECT_TRUE(Eventually(done));
       }

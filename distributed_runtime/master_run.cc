@@ -51,6 +51,8 @@ MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, u
       number_(number),
       step_here_(step_->session->Step(number)),
       begin_(SteadyNow()),
+      awaits_answers_((step_->runs_in_order || !step_->runs_here) &&
+                      !step_->session->shortens_floats()),
       fetches_(step_->here->builder().signature().fetches.size()),
       shares_(step_->shares.size()),
       missing_(step_->shares.size()) {
@@ -94,7 +96,7 @@ void MasterRun::Carry(int64_t edge, Parcel parcel) {
 void MasterRun::Await(int64_t edge) {
   const size_t share = static_cast<size_t>(step_->carriers[edge]);
   const int round = step_->shares[share].exchange.rounds[edge];
-  if (!step_->runs_in_order || HasRound(share, round)) return;
+  if (!step_->runs_in_order || (!awaits_answers_ && HasRound(share, round))) return;
   step_->shares[share].channel->Help([this, share, round] { return HasRound(share, round); });
 }
 
@@ -114,11 +116,13 @@ Status MasterRun::SendRound(size_t share, int round, const std::vector<CarriedPa
     if (!error_.ok()) return absl::OkStatus();
     shares_[share].has_begun = true;
   }
-  StartRequest(step_->shares[share].channel.get(), round == 0 ? "RunGraph" : "ContinueStep",
-               std::move(payload), absl::InfiniteFuture(),
-               [self = shared_from_this(), share](const Status& status, PayloadReader* response) {
-                 self->TakeResponse(share, status, response);
-               });
+  StartRequest(
+      step_->shares[share].channel.get(), round == 0 ? "RunGraph" : "ContinueStep",
+      std::move(payload), absl::InfiniteFuture(),
+      [self = shared_from_this(), share](const Status& status, PayloadReader* response) {
+        self->TakeResponse(share, status, response);
+      },
+      awaits_answers_);
   return absl::OkStatus();
 }
 
@@ -282,7 +286,7 @@ void MasterRun::Help() {
       absl::MutexLock lock(&mutex_);
       return !error_.ok() || shares_[s].has_answered || !shares_[s].has_begun;
     };
-    if (!is_done()) step_->shares[s].channel->Help(is_done);
+    if (awaits_answers_ || !is_done()) step_->shares[s].channel->Help(is_done);
   }
 }
 

@@ -116,6 +116,9 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   const uint64_t number_;
   const std::shared_ptr<WorkerStep> step_here_;
   const absl::Time begin_;
+  // The thread that runs the step has nothing else to do while it waits, and takes the answers
+  // itself (Channel::StartAwaited). To make floats of their halves, threads share the answers.
+  const bool awaits_answers_;
   bool wants_trace_ = false;   // constant from Start on
   bool wants_graphs_ = false;  // likewise
   // Set by Start.

@@ -121,6 +121,13 @@ void RingReader::Nudge() {
   WakeBits(&head_.sleeper, 1, static_cast<uint32_t>(RingSleeper::kReader));
 }
 
+void RingReader::Rouse(uint32_t number) {
+  const uint32_t next =
+      ((number & ~RingHead::kSleepers) + kOneChange) | static_cast<uint32_t>(RingSleeper::kReader);
+  if (!head_.sleeper.compare_exchange_strong(number, next, std::memory_order_seq_cst)) return;
+  if (!IsEmpty()) Nudge();
+}
+
 void RingReader::WakeAll() {
   head_.sleeper.fetch_add(kOneChange, std::memory_order_seq_cst);
   WakeBits(&head_.sleeper, INT_MAX, RingHead::kSleepers);

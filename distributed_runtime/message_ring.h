@@ -86,6 +86,10 @@ class RingReader {
   void Sleep(RingSleeper who, uint32_t number, absl::Duration limit);
   // Wakes a reader of this process, or makes one that is about to sleep stay awake.
   void Nudge();
+  // After SetSleeper(kNobody), whose result is `number`, and while nobody reads: says that a reader
+  // sleeps, and nudges it if there is a message. Does nothing if the number is not the present one:
+  // who has changed it looks for messages.
+  void Rouse(uint32_t number);
   // The same for all sleepers.
   void WakeAll();
 

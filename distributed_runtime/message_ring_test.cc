@@ -109,6 +109,23 @@ TEST_F(MessageRingTest, WhoComesTooLateToSleepStaysAwake) {
   EXPECT_NE(before, last);
 }
 
+TEST_F(MessageRingTest, AMessageOfAQuietRingWakesAReaderWhenItIsRoused) {
+  const uint32_t quiet = in_.SetSleeper(RingSleeper::kNobody);
+  ASSERT_EQ(out_.Write("one"), RingWriter::Result::kWritten);
+  out_.Wake();
+  EXPECT_EQ(in_.sleeper(), quiet);
+  in_.Rouse(quiet);
+  in_.Sleep(RingSleeper::kReader, quiet, absl::InfiniteDuration());
+  EXPECT_NE(in_.sleeper() & RingHead::kSleepers, 0);  // the next message wakes it
+}
+
+TEST_F(MessageRingTest, ARingThatSomebodyReadsIsNotRoused) {
+  const uint32_t quiet = in_.SetSleeper(RingSleeper::kNobody);
+  const uint32_t helper = in_.SetSleeper(RingSleeper::kHelper);
+  in_.Rouse(quiet);
+  EXPECT_EQ(in_.sleeper(), helper);
+}
+
 // Sleeps whenever the ring is empty.
 void ReadSleepily(RingReader* in, int count, RingSleeper who) {
   std::string message;

@@ -72,13 +72,15 @@ void Reply::Give(const Status& status) const {
 }
 
 std::shared_ptr<Channel::Call> StartRequest(Channel* channel, absl::string_view method,
-                                            Payload request, absl::Time deadline,
-                                            TakeResponse take) {
-  return channel->Start(method, std::move(request), deadline,
-                        [take = std::move(take)](const Status& status, Payload response) {
-                          PayloadReader reader(std::move(response));
-                          take(status.ok() ? ReadStatus(&reader) : status, &reader);
-                        });
+                                            Payload request, absl::Time deadline, TakeResponse take,
+                                            bool is_awaited) {
+  Respond respond = [take = std::move(take)](const Status& status, Payload response) {
+    PayloadReader reader(std::move(response));
+    take(status.ok() ? ReadStatus(&reader) : status, &reader);
+  };
+  return is_awaited
+             ? channel->StartAwaited(method, std::move(request), deadline, std::move(respond))
+             : channel->Start(method, std::move(request), deadline, std::move(respond));
 }
 
 Status RequestMessage(Channel* channel, absl::string_view method,

@@ -45,10 +45,10 @@ class Reply {
 // Takes the response: its status, and behind it what the service gave.
 using TakeResponse = std::function<void(const Status& status, PayloadReader* response)>;
 
-// Sends a request. `take` is called once, as Respond.
+// Sends a request. `take` is called once, as Respond. `is_awaited`: by Channel::StartAwaited.
 std::shared_ptr<Channel::Call> StartRequest(Channel* channel, absl::string_view method,
-                                            Payload request, absl::Time deadline,
-                                            TakeResponse take);
+                                            Payload request, absl::Time deadline, TakeResponse take,
+                                            bool is_awaited = false);
 
 // Sends a request and waits for the message of the response.
 Status RequestMessage(Channel* channel, absl::string_view method,

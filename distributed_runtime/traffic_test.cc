@@ -24,7 +24,13 @@ class Answering final : public Channel {
     respond(absl::OkStatus(), Bytes(5));
     return nullptr;
   }
+  std::shared_ptr<Call> StartAwaited(absl::string_view method, Payload request, absl::Time deadline,
+                                     Respond respond) override {
+    ++awaited;
+    return Start(method, std::move(request), deadline, std::move(respond));
+  }
   void Help(absl::FunctionRef<bool()> is_done) override { helps += is_done() ? 1 : 0; }
+  int awaited = 0;
   int helps = 0;
 };
 
@@ -45,6 +51,16 @@ TEST(TrafficTest, WhoWaitsHelpsTheChannelBelow) {
   const auto channel = CountedChannel(below, std::make_shared<Traffic>());
   channel->Help([] { return true; });
   EXPECT_EQ(below->helps, 1);
+}
+
+TEST(TrafficTest, AnAwaitedCallIsOneOfTheChannelBelow) {
+  const auto traffic = std::make_shared<Traffic>();
+  const auto below = std::make_shared<Answering>();
+  const auto channel = CountedChannel(below, traffic);
+  channel->StartAwaited("Any", Bytes(3), absl::InfiniteFuture(), [](const Status&, Payload) {});
+  EXPECT_EQ(below->awaited, 1);
+  EXPECT_EQ(traffic->sent(), 3);
+  EXPECT_EQ(traffic->received(), 5);
 }
 
 TEST(TrafficTest, AResponseIsCountedAsSent) {

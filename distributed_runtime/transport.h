@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -52,6 +53,14 @@ class Channel {
   // caller holds no lock that `respond` takes.
   virtual std::shared_ptr<Call> Start(absl::string_view method, Payload request,
                                       absl::Time deadline, Respond respond) = 0;
+  // The same for a caller that takes the answer by Help: a channel may wake no other thread for it
+  // until then, or until there is another call or a heartbeat. So an answer may wait for a second
+  // if the caller does something else before. REQUIRES: the caller calls Help, also if it needs the
+  // answer no more.
+  virtual std::shared_ptr<Call> StartAwaited(absl::string_view method, Payload request,
+                                             absl::Time deadline, Respond respond) {
+    return Start(method, std::move(request), deadline, std::move(respond));
+  }
   // For a thread that is about to wait for an answer: takes messages on it, so that no other thread
   // is woken to take them. Returns when `is_done` does, or after a moment: the caller then waits as
   // it would have. Many channels do nothing. REQUIRES: the caller holds no lock that `respond` of a

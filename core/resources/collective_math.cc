@@ -101,6 +101,12 @@ StatusOr<Tensor> MergeTensors(MergeOp op, absl::Span<const Tensor> tensors, int6
                               ParallelLoop loop) {
   if (tensors.size() == 1 && divisor == 1) return tensors[0];
   MS_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensors[0].dtype(), tensors[0].shape()));
+  MergeInto(op, tensors, divisor, loop, result);
+  return result;
+}
+
+void MergeInto(MergeOp op, absl::Span<const Tensor> tensors, int64_t divisor, ParallelLoop loop,
+               const Tensor& result) {
   const int64_t total = result.num_elements();
   const auto blocks = static_cast<uint64_t>((total + kBlock - 1) / kBlock);
   const uint64_t cost = kBlock / 4 * tensors.size();
@@ -114,7 +120,6 @@ StatusOr<Tensor> MergeTensors(MergeOp op, absl::Span<const Tensor> tensors, int6
     }
     if (divisor != 1) DivideElements(out, divisor);
   });
-  return result;
 }
 
 StatusOr<Tensor> JoinRows(absl::Span<const Tensor> tensors) {

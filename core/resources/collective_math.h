@@ -42,6 +42,11 @@ void MergeElements(MergeOp op, const Tensor& more, const Tensor& result);
 StatusOr<Tensor> MergeTensors(MergeOp op, absl::Span<const Tensor> tensors, int64_t divisor,
                               ParallelLoop loop);
 
+// The same into `result`, which has as many elements as each of the tensors; one tensor is copied.
+// REQUIRES: `result` shares no memory with the tensors.
+void MergeInto(MergeOp op, absl::Span<const Tensor> tensors, int64_t divisor, ParallelLoop loop,
+               const Tensor& result);
+
 // Puts tensors one below the other, in their order. REQUIRES: there is one at least; all have one
 // dtype and, but for their first dimension, one shape of rank 1 or more.
 StatusOr<Tensor> JoinRows(absl::Span<const Tensor> tensors);

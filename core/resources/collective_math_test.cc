@@ -113,6 +113,18 @@ TEST(CollectiveMathTest, IntegersWrapAround) {
   EXPECT_EQ(merge(MergeOp::kMin, -1, 1), -1);
 }
 
+TEST(CollectiveMathTest, MergesIntoAPartOfATensor) {
+  const Tensor whole = Tensor::Vector<float>({1, 2, 3, 4});
+  const std::vector<Tensor> tensors = {Tensor::Vector<float>({5, 7}),
+                                       Tensor::Vector<float>({1, 3})};
+  MergeInto(MergeOp::kAdd, tensors, 2, SerialLoop, ElementsOf(whole, 1, 3));
+  EXPECT_TRUE(TensorsEqual(whole, Tensor::Vector<float>({1, 3, 5, 4})));
+  MergeInto(MergeOp::kAdd, {tensors[0]}, 1, SerialLoop, ElementsOf(whole, 2, 4));
+  EXPECT_TRUE(TensorsEqual(whole, Tensor::Vector<float>({1, 3, 5, 7})));
+  MergeInto(MergeOp::kAdd, {Tensor::Vector<float>({})}, 1, SerialLoop, ElementsOf(whole, 4, 4));
+  EXPECT_TRUE(TensorsEqual(tensors[0], Tensor::Vector<float>({5, 7})));
+}
+
 TEST(CollectiveMathTest, OneTensorIsGivenWithoutACopy) {
   const Tensor one = Tensor::Vector<float>({1, 2});
   EXPECT_EQ(MergeTensors(MergeOp::kMax, {one}, 1, SerialLoop).value().raw(), one.raw());

@@ -225,11 +225,13 @@ def _meetings() -> Iterator[tuple[str, bytes]]:
     """What members of a collective operation get."""
     floats = struct.pack("<2f", 1, 2)
     members = b"".join(_bytes(3, _CPU.format(task)) for task in range(2))
+    members += _bytes(5, struct.pack("<2Q", 3, 4))
     yield "result", _message(_bytes(1, _header(_FLOAT, [2], 8)) + _fixed(2, 9), floats)
     yield "exchange", _message(_fixed(2, 9) + members + _number(4, 1))
     yield "source_of_nobody", _message(_fixed(2, 9) + members + _number(4, 2))
     yield "source_negative", _message(_fixed(2, 9) + members + _number(4, -1))
     yield "without_members", _message(_fixed(2, 9))
+    yield "without_tickets", _message(_fixed(2, 9) + _bytes(3, _CPU.format(0)))
 
 
 def _reports() -> Iterator[tuple[str, bytes]]:
