@@ -121,7 +121,7 @@ TEST(CollectiveMathTest, MergesIntoAPartOfATensor) {
   EXPECT_TRUE(TensorsEqual(whole, Tensor::Vector<float>({1, 3, 5, 4})));
   MergeInto(MergeOp::kAdd, {tensors[0]}, 1, SerialLoop, ElementsOf(whole, 2, 4));
   EXPECT_TRUE(TensorsEqual(whole, Tensor::Vector<float>({1, 3, 5, 7})));
-  MergeInto(MergeOp::kAdd, {Tensor::Vector<float>({})}, 1, SerialLoop, ElementsOf(whole, 4, 4));
+  MergeInto(MergeOp::kAdd, {Numbers(DataType::kFloat, {})}, 1, SerialLoop, ElementsOf(whole, 4, 4));
   EXPECT_TRUE(TensorsEqual(tensors[0], Tensor::Vector<float>({5, 7})));
 }
 

@@ -47,7 +47,7 @@ _OF_OTHER_LEVELS = (
 _HANG_GUARD_SECONDS = 900
 # What programs import of protobuf, which the environment does not have: the same functions.
 _PROTOBUF = "from millstream.protos import json_format, message, text_format\n"
-_OPTIONS = ("--module", "millstream", "--timeout", "600")
+_TIMEOUT = ("--timeout", "600")
 
 
 def _programs() -> list[str]:
@@ -59,8 +59,8 @@ def _programs() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("program", [*_programs(), *_OF_OTHER_LEVELS])
-def test_program_prints_the_golden_figures(program: str, tmp_path: Path) -> None:
+def _check(program: str, tmp_path: Path, module: str) -> None:
+    """Run a program, which imports the module, and compare what it prints."""
     protobuf = tmp_path / "google" / "protobuf"
     protobuf.mkdir(parents=True)
     (protobuf / "__init__.py").write_text(_PROTOBUF)
@@ -68,7 +68,7 @@ def test_program_prints_the_golden_figures(program: str, tmp_path: Path) -> None
     entries = [os.path.abspath(entry) for entry in sys.path if entry]
     path = os.pathsep.join([*entries, str(tmp_path)])
     done = subprocess.run(
-        [sys.executable, str(_FOLDER / "run.py"), *_OPTIONS, program],
+        [sys.executable, str(_FOLDER / "run.py"), "--module", module, *_TIMEOUT, program],
         env=dict(os.environ, PYTHONPATH=path),
         capture_output=True,
         text=True,
@@ -77,6 +77,18 @@ def test_program_prints_the_golden_figures(program: str, tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed, 0 failed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("program", [*_programs(), *_OF_OTHER_LEVELS])
+def test_program_prints_the_golden_figures(program: str, tmp_path: Path) -> None:
+    _check(program, tmp_path, "millstream")
+
+
+@pytest.mark.parametrize("program", ["cluster_in_process", "sync_replicas"])
+def test_program_prints_the_golden_figures_where_each_task_is_a_process(
+    program: str, tmp_path: Path
+) -> None:
+    _check(program, tmp_path, "testing.conformance.server_processes")
 
 
 def test_the_level_has_its_nineteen_programs() -> None:
