@@ -121,6 +121,8 @@ class Round:
                 fault.recovery = now - fault.begin
 
     def _do_faults(self) -> None:
+        if self._done is not None:
+            return  # a task that ends now is not started again, as the cluster ends
         for fault in self._faults:
             if fault.begin is None and self._steps >= fault.after and fault.task in self._pids:
                 fault.begin = time.monotonic()

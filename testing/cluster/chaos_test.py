@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from testing.cluster.chaos import run_round
-from testing.cluster.chaos_round import faults_of
+from testing.cluster.chaos_round import Fault, Round, faults_of
 
 
 def _seed(task: str) -> int:
@@ -26,3 +28,14 @@ def test_a_training_survives_a_killed_task(task: str) -> None:
     assert fault["task"] == task
     assert len(result.summary["restarted"]) >= 1
     assert result.summary["saved"] >= 300
+
+
+# A fault waits for its task, which may come back when the others have done its work.
+def test_no_task_is_killed_when_the_training_is_done() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        one = Round([Fault("worker:1", 1, None)], verbose=False)
+        one.take("worker:0", "done 300 1e-09")
+        one.take("worker:1", f"pid {process.pid}")
+        one.take("worker:1", "step 300 1e-09")
+        assert one.summary(0)["faults"] == []
+        process.kill()
