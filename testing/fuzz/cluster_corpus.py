@@ -211,8 +211,9 @@ def _members() -> Iterator[tuple[str, bytes]]:
         return _bytes(1, _number(1, kind) + numbers + _number(6, 1) + _number(7, 2) + _fixed(8, 5))
 
     yield "sum", _message(spec(0, 1, _FLOAT, 2) + rest + two, floats)
-    yield "gather_of_a_scalar", _message(
-        spec(1, 0, _FLOAT, 2) + rest + _bytes(5, _header(_FLOAT, [], 4)), floats[:4]
+    yield (
+        "gather_of_a_scalar",
+        _message(spec(1, 0, _FLOAT, 2) + rest + _bytes(5, _header(_FLOAT, [], 4)), floats[:4]),
     )
     yield "broadcast_of_nothing", _message(spec(2, 0, _FLOAT, 3) + rest)
     yield "another_type", _message(spec(0, 1, _INT32, 2) + rest + two, floats)
