@@ -39,6 +39,6 @@ class ServerProcess:
         self._process.communicate()
 
 
-vars(millstream.train)["Server"] = ServerProcess
+millstream.train.__dict__["Server"] = ServerProcess
 # Who imports this module gets the other one.
 sys.modules[__name__] = millstream
