@@ -29,4 +29,10 @@ void HandlerThread::Help(absl::FunctionRef<bool()> is_done) {
   if (t_owner != nullptr && t_is_kept) t_owner->Help(is_done);
 }
 
+void HandlerThread::AnswerAndHelp(absl::FunctionRef<void()> answer,
+                                  absl::FunctionRef<bool()> is_done) {
+  if (t_owner == nullptr || !t_is_kept) return answer();
+  t_owner->AnswerAndHelp(answer, is_done);
+}
+
 }  // namespace millstream

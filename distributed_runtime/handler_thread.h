@@ -19,6 +19,12 @@ class HandlerThread {
     virtual void HandOver() = 0;
     // Reads, as Channel::Help. Called after HandOver, on this thread.
     virtual void Help(absl::FunctionRef<bool()> is_done) = 0;
+    // Calls `answer` and reads then; what comes meanwhile need not wake another thread.
+    virtual void AnswerAndHelp(absl::FunctionRef<void()> answer,
+                               absl::FunctionRef<bool()> is_done) {
+      answer();
+      Help(is_done);
+    }
 
    protected:
     ~Owner() = default;
@@ -43,6 +49,8 @@ class HandlerThread {
   // Lets a kept thread take messages for a short time instead of a wait. Returns at once on others.
   // REQUIRES: the caller holds no lock that handlers take.
   static void Help(absl::FunctionRef<bool()> is_done);
+  // Calls `answer`, which does not take long: the peer may send at once what the thread then takes.
+  static void AnswerAndHelp(absl::FunctionRef<void()> answer, absl::FunctionRef<bool()> is_done);
 };
 
 }  // namespace millstream

@@ -39,6 +39,22 @@ TEST(HandlerThreadTest, AThreadIsKeptOnceByItsHandler) {
   EXPECT_EQ(owner.helps, 1);
 }
 
+TEST(HandlerThreadTest, AnAnswerIsGivenBeforeTheThreadReads) {
+  Counting owner;
+  int answers = 0;
+  const auto answer = [&] {
+    EXPECT_EQ(owner.helps, 0);
+    ++answers;
+  };
+  const HandlerThread::Scope scope(&owner);
+  HandlerThread::AnswerAndHelp(answer, &Done);  // it is not kept as yet
+  EXPECT_EQ(owner.helps, 0);
+  EXPECT_TRUE(HandlerThread::Keep());
+  HandlerThread::AnswerAndHelp(answer, &Done);
+  EXPECT_EQ(owner.helps, 1);
+  EXPECT_EQ(answers, 2);
+}
+
 TEST(HandlerThreadTest, HandlersThatAreCalledInTheMeantimeKeepNothing) {
   Counting owner;
   const HandlerThread::Scope scope(&owner);

@@ -66,6 +66,9 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
                                               Respond respond);
   // As Channel::Help.
   void Help(absl::FunctionRef<bool()> is_done) ABSL_LOCKS_EXCLUDED(turn_mutex_);
+  // As HandlerThread::Owner::AnswerAndHelp. `answer` is always called.
+  void AnswerAndHelp(absl::FunctionRef<void()> answer, absl::FunctionRef<bool()> is_done)
+      ABSL_LOCKS_EXCLUDED(turn_mutex_);
   // Called with each heartbeat of the side that sends requests. Ends the connection if there are
   // calls and the other side has been silent for some heartbeats.
   void Beat() ABSL_LOCKS_EXCLUDED(calls_mutex_);
@@ -144,6 +147,8 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   // These are for who has the turn. `thread` is null if the thread cannot be kept; else they return
   // when it is, without the turn.
   Status ReadTurn(Ring* ring, RingThread* thread);
+  // Gives the turn back.
+  void HelpInTurn(Ring* ring, absl::FunctionRef<bool()> is_done) ABSL_LOCKS_EXCLUDED(turn_mutex_);
   Status TakeAll(Ring* ring, const RingThread* thread);
   Status Take(Frame frame);
   Status TakeRing(Frame frame);

@@ -35,8 +35,8 @@ std::string TextOf(const Payload& payload) {
   return text;
 }
 
-// Answers with what came. "Block" waits for `open`; so does "Long", on a thread that it keeps.
-// "Open" ends both waits.
+// Answers with what came. "Block" waits for `open`; so does "Long", on a thread that it keeps, and
+// "Answer", when it has answered. "Open" ends the waits.
 class Handler final : public RequestHandler {
  public:
   void Handle(absl::string_view method, Payload request, Respond respond) override {
@@ -46,6 +46,14 @@ class Handler final : public RequestHandler {
       }
       blocked.DecrementCount();
       EXPECT_TRUE(Eventually(open));
+    }
+    if (method == "Answer") {
+      EXPECT_TRUE(HandlerThread::Keep());
+      HandlerThread::AnswerAndHelp([&] { respond(absl::OkStatus(), std::move(request)); },
+                                   [this] { return open.HasBeenNotified(); });
+      EXPECT_TRUE(Eventually(open));
+      ++handled;
+      return;
     }
     if (method == "Open") open.Notify();
     ++handled;
@@ -121,6 +129,16 @@ TEST_F(HostConnectionTest, OthersReadWhileAHandlerKeepsItsThread) {
   Start("Echo", "two", &answers);
   Start("Open", "three", &answers);
   answers.Wait();
+}
+
+TEST_F(HostConnectionTest, WhoAnswersAndWaitsIsReachedByTheNextMessage) {
+  absl::BlockingCounter answered(1);
+  Start("Answer", "one", &answered);
+  answered.Wait();
+  absl::BlockingCounter opened(1);
+  Start("Open", "two", &opened);
+  opened.Wait();
+  EXPECT_TRUE(Eventually([this] { return handler_->handled.load() == 2; }));
 }
 
 TEST_F(HostConnectionTest, WhoWaitsForAnAnswerTakesIt) {

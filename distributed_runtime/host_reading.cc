@@ -65,6 +65,9 @@ class HostConnection::RingThread final : public HandlerThread::Owner {
     connection_.LeaveWithTurn();
   }
   void Help(absl::FunctionRef<bool()> is_done) override { connection_.Help(is_done); }
+  void AnswerAndHelp(absl::FunctionRef<void()> answer, absl::FunctionRef<bool()> is_done) override {
+    connection_.AnswerAndHelp(answer, is_done);
+  }
   bool is_kept() const { return is_kept_; }
 
  private:
@@ -225,7 +228,24 @@ void HostConnection::ReadRing() {
 
 void HostConnection::Help(absl::FunctionRef<bool()> is_done) {
   Ring* const ring = ring_.load(std::memory_order_acquire);
-  if (ring == nullptr || !TryTakeTurn()) return;
+  if (ring != nullptr && TryTakeTurn()) HelpInTurn(ring, is_done);
+}
+
+// The peer may send its next message before this thread is back from the answer, by which the
+// system may let the peer run in its place. It wakes nobody, as the turn is taken.
+void HostConnection::AnswerAndHelp(absl::FunctionRef<void()> answer,
+                                   absl::FunctionRef<bool()> is_done) {
+  Ring* const ring = ring_.load(std::memory_order_acquire);
+  if (ring == nullptr || !TryTakeTurn()) {
+    answer();
+    return Help(is_done);
+  }
+  ring->in.SetSleeper(RingSleeper::kNobody);
+  answer();
+  HelpInTurn(ring, is_done);
+}
+
+void HostConnection::HelpInTurn(Ring* ring, absl::FunctionRef<bool()> is_done) {
   const BusyThread busy;
   const HandlerThread::Scope nobody(nullptr);
   const auto end = std::chrono::steady_clock::now() + kHelpPatience;

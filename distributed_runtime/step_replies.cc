@@ -9,6 +9,9 @@
 namespace millstream {
 namespace {
 
+// In bytes: to send a larger one may take long, in which others read.
+constexpr size_t kLargeAnswer = size_t{64} << 10;
+
 // `fetches` is null if the part has not ended.
 StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent, bool shortens,
                            const std::vector<Tensor>* fetches,
@@ -82,8 +85,13 @@ void StepReplies::Await(int64_t edge) {
     replies_.erase(found);
     sent.swap(sent_);
   }
-  Give(*reply, AnswerOf(sent, shortens_, nullptr, nullptr));
-  HandlerThread::Help([this, round] { return HasRound(round); });
+  StatusOr<Payload> answer = AnswerOf(sent, shortens_, nullptr, nullptr);
+  const auto has_round = [this, round] { return HasRound(round); };
+  if (!answer.ok() || answer->size() > kLargeAnswer) {
+    Give(*reply, std::move(answer));
+    return HandlerThread::Help(has_round);
+  }
+  HandlerThread::AnswerAndHelp([&] { Give(*reply, std::move(answer)); }, has_round);
 }
 
 bool StepReplies::HasRound(int round) const {
