@@ -99,18 +99,25 @@ Status GraphCopy::Add(const StepItem& item) {
   return absl::OkStatus();
 }
 
-StatusOr<Output> GraphCopy::AddSum(const Node& like, std::vector<Output> terms) {
+StatusOr<Output> GraphCopy::AddNew(const Node& like, absl::string_view name, absl::string_view op,
+                                   AttrMap attrs, std::vector<Output> inputs) {
   NodeSpec spec;
-  spec.name = graph_->UniqueName(like.name());
-  spec.op = "AddN";
-  SetAttr(&spec.attrs, "N", static_cast<int64_t>(terms.size()));
-  SetAttr(&spec.attrs, "T", like.output_type(0));
-  spec.inputs = std::move(terms);
+  spec.name = graph_->UniqueName(name);
+  spec.op = std::string(op);
+  spec.attrs = std::move(attrs);
+  spec.inputs = std::move(inputs);
   spec.source = like.source();
   MS_ASSIGN_OR_RETURN(const Node* const node, graph_->AddNode(std::move(spec)));
   pruned_.nodes.push_back(node);
   pruned_.controls.emplace_back();
   return node->output(0);
+}
+
+StatusOr<Output> GraphCopy::AddSum(const Node& like, std::vector<Output> terms) {
+  AttrMap attrs;
+  SetAttr(&attrs, "N", static_cast<int64_t>(terms.size()));
+  SetAttr(&attrs, "T", like.output_type(0));
+  return AddNew(like, like.name(), "AddN", std::move(attrs), std::move(terms));
 }
 
 Status GraphCopy::CloseLoops() {

@@ -27,6 +27,11 @@ class GraphCopy {
   // Makes `value`, a constant or a handle of the program, or what Enters pass on of it, that of a
   // copy.
   Status AddSource(const Output& value);
+  // Adds a node of an op with one output, which reads values of this graph. It has the source line
+  // of `like`. `name`: that of no node of the program, or of one that is not added; need not be
+  // free otherwise.
+  StatusOr<Output> AddNew(const Node& like, absl::string_view name, absl::string_view op,
+                          AttrMap attrs, std::vector<Output> inputs);
   // Adds an AddN of these copies, which have the dtype of `like`'s output. Its node is named after
   // `like` and has its source line.
   StatusOr<Output> AddSum(const Node& like, std::vector<Output> terms);

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "core/graph/structural_role.h"
+#include "core/loops/idle_iterations.h"
 #include "core/loops/loop_sums.h"
 
 namespace millstream {
@@ -63,81 +64,6 @@ bool MayLeaveLoop(const StepItem& item) {
          op == "ReadVariableOp";
 }
 
-// Operations that the steps of recurrent networks have. None of them fails because of the numbers
-// that it reads, as a lookup does. And none has a pole, as a quotient has: where the results of an
-// iteration are not used, its gradients are 0 times what it computed, which must be finite.
-constexpr absl::string_view kIdle[] = {"Abs",
-                                       "Add",
-                                       "AddN",
-                                       "AddV2",
-                                       "BatchMatMul",
-                                       "BatchMatMulV2",
-                                       "BiasAdd",
-                                       "Cast",
-                                       "ConcatV2",
-                                       "Cos",
-                                       "Elu",
-                                       "Equal",
-                                       "Erf",
-                                       "ExpandDims",
-                                       "Greater",
-                                       "GreaterEqual",
-                                       "Less",
-                                       "LessEqual",
-                                       "LogicalAnd",
-                                       "LogicalNot",
-                                       "LogicalOr",
-                                       "MatMul",
-                                       "Max",
-                                       "Maximum",
-                                       "Mean",
-                                       "Minimum",
-                                       "Mul",
-                                       "Neg",
-                                       "OnesLike",
-                                       "Pack",
-                                       "ReadVariableOp",
-                                       "Relu",
-                                       "Relu6",
-                                       "Select",
-                                       "SelectV2",
-                                       "Selu",
-                                       "Shape",
-                                       "Sigmoid",
-                                       "Sign",
-                                       "Sin",
-                                       "Softmax",
-                                       "Softplus",
-                                       "Softsign",
-                                       "Split",
-                                       "SplitV",
-                                       "Square",
-                                       "SquaredDifference",
-                                       "Squeeze",
-                                       "Sub",
-                                       "Sum",
-                                       "Tanh",
-                                       "TensorArrayReadV3",
-                                       "TensorArrayWriteV3",
-                                       "TensorListPushBack",
-                                       "Tile",
-                                       "Transpose",
-                                       "ZerosLike"};
-
-// True if the operation may run in an iteration that nobody asked for.
-bool MayIdle(const StepItem& item) {
-  if (item.is_inner()) return false;
-  const Node& node = *item.node;
-  switch (RoleOf(node.op().name)) {
-    case StructuralRole::kNothing:
-    case StructuralRole::kIdentity:
-    case StructuralRole::kReshape:
-    case StructuralRole::kConstant: return true;
-    default: break;
-  }
-  return absl::c_linear_search(kIdle, node.op().name);
-}
-
 bool IsProduct(const StepItem& item) {
   return !item.is_inner() && item.node->op().name == "MatMul";
 }
@@ -145,7 +71,10 @@ bool IsProduct(const StepItem& item) {
 // Adds the iterations of one loop.
 class Iterations {
  public:
-  Iterations(const LoopForm& form, bool joins_sums, GraphCopy* copy) : form_(form), copy_(*copy) {
+  // `may_idle`: some iterations may run in vain.
+  Iterations(const LoopForm& form, bool joins_sums, bool may_idle, GraphCopy* copy)
+      : form_(form), copy_(*copy) {
+    if (may_idle) idle_.emplace(form, copy);
     for (const CarriedValue& variable : form.variables) {
       variables_.insert(variable.merge->output(0));
       if (variable.branch != nullptr) variables_.insert(variable.branch->output(1));
@@ -215,9 +144,10 @@ class Iterations {
 
   Status AddOne() {
     for (size_t k = 0; k < values_.size(); ++k) Bind(k);
+    if (idle_.has_value()) MS_RETURN_IF_ERROR(idle_->Begin(values_));
     for (const StepItem& part : form_.body) {
       if (left_out_.contains(part.node)) continue;
-      MS_RETURN_IF_ERROR(copy_.Add(part));
+      MS_RETURN_IF_ERROR(idle_.has_value() ? idle_->Add(part) : copy_.Add(part));
       BindPivot(part);
     }
     for (size_t s = 0; s < sums_.size(); ++s) {
@@ -242,6 +172,7 @@ class Iterations {
 
   const LoopForm& form_;
   GraphCopy& copy_;
+  std::optional<IdleIterations> idle_;  // none: all iterations are asked for
   std::vector<SummingVariable> sums_;
   std::vector<std::vector<Output>> products_;  // of each sum
   absl::flat_hash_set<size_t> is_sum_;
@@ -315,13 +246,16 @@ void LoopUnroller::AddStaticValues(const StepItem& item) {
   }
 }
 
-KnownScalars LoopUnroller::Invariants(const LoopForm& form) const {
-  const bool may_idle = absl::c_all_of(form.body, MayIdle);
+KnownScalars LoopUnroller::Invariants(const LoopForm& form, bool* may_idle) const {
+  const bool may_count_on = MayIdle(form);
   KnownScalars inside(&known_);
   for (const LoopInvariant& invariant : form.invariants) {
     const Output outside = BehindEnters(invariant.outside);
     std::optional<int64_t> known = known_.Find(outside);
-    if (!known.has_value() && may_idle) known = known_.FindIdleBound(outside);
+    if (!known.has_value() && may_count_on) {
+      known = known_.FindIdleBound(outside);
+      *may_idle |= known.has_value();
+    }
     inside.Set(invariant.inside, known);
   }
   return inside;
@@ -332,8 +266,8 @@ std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form)
   const bool is_alone = form.controls.empty() && form.ends_before.empty() && form.ends_body.empty();
   if (!pays || !is_alone || !absl::c_all_of(form.body, MayLeaveLoop)) return std::nullopt;
   const size_t most = std::min<size_t>(kMostIterations, kMostOperations / form.body.size());
-  KnownScalars inside = Invariants(form);
   Course course;
+  KnownScalars inside = Invariants(form, &course.may_idle);
   for (const CarriedValue& variable : form.variables) {
     course.last.push_back(known_.Find(BehindEnters(variable.initial)));
   }
@@ -367,7 +301,7 @@ Status LoopUnroller::Add(const StepItem& item) {
   for (size_t j = 0; j < item.outputs.size(); ++j) {
     known_.Set(item.outputs[j], course->last[item.form->exits[j]]);
   }
-  return Iterations(*item.form, sums_ && course->iterations > 1, &copy_)
+  return Iterations(*item.form, sums_ && course->iterations > 1, course->may_idle, &copy_)
       .Add(item, course->iterations);
 }
 

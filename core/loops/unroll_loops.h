@@ -22,7 +22,8 @@
 namespace millstream {
 
 // On a Minimum of two counts: a loop that counts to the result may count on to the first of the
-// two. It changes nothing there, but what it computes and does not use could fail.
+// two. It changes nothing there, but what it computes and does not use could fail
+// (idle_iterations.h).
 inline constexpr char kIdleBeyondAttr[] = "_idle_beyond";
 
 // Scalars, integers or truth values, that are the same in every step.
@@ -57,12 +58,14 @@ class LoopUnroller {
   // How a loop ends.
   struct Course {
     int iterations = 0;
+    bool may_idle = false;  // some of them may run in vain
     std::vector<std::optional<int64_t>> last;  // of each variable
   };
 
   std::optional<Course> CourseOf(const LoopForm& form) const;
-  // What all iterations read, as far as it is known.
-  KnownScalars Invariants(const LoopForm& form) const;
+  // What all iterations read, as far as it is known. Sets `may_idle` if it is known how far the
+  // loop may count, and not how far it counts.
+  KnownScalars Invariants(const LoopForm& form, bool* may_idle) const;
   // Adds what the shapes of the program say of an item that was added, as the first dimension of a
   // placeholder.
   void AddStaticValues(const StepItem& item);

@@ -1,6 +1,7 @@
 // Loops that become their iterations. Their numbers are small integers, so that sums are exact.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,48 @@ TEST_F(UnrollLoopsTest, IterationsThatNobodySaysChangeNothingDoNotRun) {
     return Op("MatMul", {x, x});
   });
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
+}
+
+// Of an infinity and of what is no number, gradients would be no numbers, although nothing reads
+// the results.
+TEST_F(UnrollLoopsTest, IterationsThatRunInVainComputeWithZeros) {
+  const Output length = Length();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor numbers =
+      Tensor::Of<float>(Shape({3, 2, 2}), {1, 1, 1, 1, 5, 6, 7, 8, nan, 1, nan, 1});
+  const Output rows = Placeholder("rows", DataType::kFloat, PartialShape({3, 2, 2}));
+  const Output three = Constant(Tensor::Scalar<int32_t>(3));
+  const Node* const array =
+      build.NodeOf("TensorArrayV3", {three},
+                   {{"dtype", DataType::kFloat}, {"element_shape", PartialShape({2, 2})}});
+  const Output filled = Op("TensorArrayScatterV3", {array->output(0), build.Int32Vector({0, 1, 2}),
+                                                    rows, array->output(1)});
+  const Output end =
+      Enter(Op("Minimum", {three, length}, {{"_idle_beyond", true}}), "loop", true);
+  const Output handle = Enter(array->output(0), "loop", true);
+  const Output flow = Enter(filled, "loop", true);
+  const Output inside = Enter(length, "loop", true);
+  const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
+  const Output large = Enter(Constant(3e38f), "loop", true);
+  const Loop loop = While(
+      {Constant(Tensor::Scalar<int32_t>(0)), Matrix(), Matrix(), Matrix()},
+      [&](const Outputs& v) {
+        return Op("Less", {v[0], end});
+      },
+      [&](const Outputs& v) {
+        const Output row =
+            Op("TensorArrayReadV3", {handle, v[0], flow}, {{"dtype", DataType::kFloat}});
+        const Output step = Op("MatMul", {Op("Mul", {v[1], large}), row});
+        const Output has_ended = Op("GreaterEqual", {v[0], inside});
+        return Outputs{Op("Add", {v[0], one}), Op("Select", {has_ended, v[1], step}),
+                       Op("Add", {v[2], Op("Sub", {v[1], v[1]})}),
+                       Op("Add", {v[3], Op("Sub", {row, row})})};
+      });
+  // The state is infinite behind the first iteration, and the last row is no number.
+  const std::vector<Feed> feeds = {{length, Tensor::Scalar<int32_t>(1)}, {rows, numbers}};
+  EXPECT_EQ(Count("_Loop", loop.exits, feeds), 0);
+  EXPECT_EQ(Count("MatMul", loop.exits, feeds), 3);
+  for (const int variable : {1, 2, 3}) ExpectTheSameNumbers(loop.exits[variable], feeds);
 }
 
 // The arrays of the loop have room for as many as the first count says.

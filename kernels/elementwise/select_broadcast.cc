@@ -95,6 +95,16 @@ ms::Status PlanSelect(const ms::Frame& frame, SelectPlan* plan) {
   return ms::Status();
 }
 
+// Elements that are `step` apart, which is 0 or 1.
+template <typename Word>
+void CopyElements(const Word* from, int64_t step, Word* out, int64_t n) {
+  if (step == 1) {
+    std::copy_n(from, n, out);
+  } else {
+    std::fill_n(out, n, *from);
+  }
+}
+
 // One row: elements from `start` on, `steps` apart.
 using RowLoop = void (*)(const uint8_t* condition, const void* t, const void* e, void* out,
                          const Places& start, const Places& steps, int64_t n);
@@ -110,6 +120,11 @@ void SelectRow(const uint8_t* condition, const void* t_base, const void* e_base,
   if (step == Places{1, 1, 1}) {
     for (int64_t i = 0; i < n; ++i) out[i] = condition[i] != 0 ? t[i] : e[i];
     return;
+  }
+  // One condition for the row, as where it is a scalar.
+  if (step[0] == 0) {
+    const bool is_t = *condition != 0;
+    return CopyElements(is_t ? t : e, is_t ? step[1] : step[2], out, n);
   }
   for (int64_t i = 0; i < n; ++i) {
     out[i] = condition[i * step[0]] != 0 ? t[i * step[1]] : e[i * step[2]];

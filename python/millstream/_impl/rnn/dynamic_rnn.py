@@ -143,12 +143,17 @@ def _checks_shape(lengths: Tensor, batch_size: Any) -> Any:
     )
 
 
-def _steps_to_run(all_steps: Tensor, longest: Tensor) -> Tensor:
+def _steps_to_run(all_steps: Tensor, longest: Tensor, state: Any) -> Tensor:
     """How many steps a loop runs: as many as the longest sequence has.
 
     Behind it, each sequence gives zeros and keeps its state. So the runtime may run all steps,
-    whose number it may know, and the attribute says so.
+    whose number it may know, and the attribute says so. But what has no rows, as a number of
+    steps, changes in each of them.
     """
+    leaves = nest.flatten(state)
+    has_rows = all(isinstance(leaf, Tensor) and leaf.shape.ndims != 0 for leaf in leaves)
+    if not has_rows:
+        return math_ops.minimum(all_steps, longest)
     graph = all_steps.graph
     attrs = [("_idle_beyond", "b", True)]
     name = graph.op_name("Minimum")
@@ -191,7 +196,8 @@ class _Network:
             zero_output = shapes.zero_structure(cell.output_size, batch_size, self._dtype)
             ends = Lengths(lengths)
             # One step at least, so that the arrays of outputs know their elements' shapes.
-            bound = _steps_to_run(bound, math_ops.maximum(1, ends.greatest))
+            longest = math_ops.maximum(1, ends.greatest)
+            bound = _steps_to_run(bound, longest, self._state)
         time = constant(0, dtypes.int32, name="time")
         outputs, inputs = self._arrays()
 
