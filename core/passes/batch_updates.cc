@@ -10,6 +10,7 @@
 // Operations without effects may move before an update that they wait for: no result depends on it.
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -75,6 +76,7 @@ class UpdateBatching {
   void NoteEffects(const StepOp& op);
   void Wait(int i, const OpDef* many);
   Status VisitOp(int i, int* waits_for);
+  Status VisitAdded(int before);
   Status Visit(const Node* node, const std::vector<const Node*>& controls);
   Status EndGroups();
   void AddNeedlessReads(const Group& group, std::vector<int>* replaced) const;
@@ -84,6 +86,8 @@ class UpdateBatching {
   // Of the operations, by the program's nodes that stood there first. What other passes made of
   // several nodes stands where one of them did.
   absl::flat_hash_map<const Node*, int> places_;
+  // The places of those that stand where none of the program's nodes did, until they are visited.
+  std::deque<int> added_;
   absl::flat_hash_map<const OpDef*, const OpDef*> many_;
 
   // Updates that wait for others of their group, until EndGroups.
@@ -230,7 +234,10 @@ Status UpdateBatching::Visit(const Node* node, const std::vector<const Node*>& c
   for (const Output& input : node->inputs()) wait(input.node);
   for (const Node* control : controls) wait(control);
   const auto place = places_.find(node);
-  if (place != places_.end()) MS_RETURN_IF_ERROR(VisitOp(place->second, &waits_for));
+  if (place != places_.end()) {
+    MS_RETURN_IF_ERROR(VisitAdded(place->second));
+    MS_RETURN_IF_ERROR(VisitOp(place->second, &waits_for));
+  }
   if (waits_for > 0) waits_for_[node] = waits_for;
   return absl::OkStatus();
 }
@@ -285,14 +292,30 @@ Status UpdateBatching::EndGroups() {
   return absl::OkStatus();
 }
 
-Status UpdateBatching::Run() {
-  for (int i = 0; i < ops_.size(); ++i) {
-    if (!ops_.IsGone(i)) places_[ops_.origin(i)] = i;
+// Operations with effects that passes have added have their turn where they stand.
+Status UpdateBatching::VisitAdded(int before) {
+  for (; !added_.empty() && added_.front() < before; added_.pop_front()) {
+    int waits_for = 0;
+    MS_RETURN_IF_ERROR(VisitOp(added_.front(), &waits_for));
   }
+  return absl::OkStatus();
+}
+
+Status UpdateBatching::Run() {
   const PrunedGraph& program = ops_.program();
+  const absl::flat_hash_set<const Node*> nodes(program.nodes.begin(), program.nodes.end());
+  for (int i = 0; i < ops_.size(); ++i) {
+    if (ops_.IsGone(i)) continue;
+    if (nodes.contains(ops_.origin(i))) {
+      places_[ops_.origin(i)] = i;
+    } else if (ops_.op(i).node->op().is_stateful) {
+      added_.push_back(i);
+    }
+  }
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     MS_RETURN_IF_ERROR(Visit(program.nodes[i], program.controls[i]));
   }
+  MS_RETURN_IF_ERROR(VisitAdded(ops_.size()));
   return EndGroups();
 }
 

@@ -90,4 +90,55 @@ bool Integers::Add(const Node& node) {
   return result.has_value();
 }
 
+Progression ValuesOf(const Counted& value, const absl::flat_hash_map<int, Progression>& counters) {
+  if (value.counter < 0) return {value.added, 0};
+  const Progression& counter = counters.at(value.counter);
+  return {counter.first + value.added, counter.step};
+}
+
+namespace {
+
+// `held`: how many times in a row other conditions hold.
+std::optional<int64_t> TimesOf(const Node& node, const Integers& integers,
+                               const absl::flat_hash_map<int, Progression>& counters,
+                               const absl::flat_hash_map<Output, int64_t>& held) {
+  const std::string& op = node.op().name;
+  if (op == "LogicalAnd") {
+    const auto x = held.find(node.input(0));
+    const auto y = held.find(node.input(1));
+    if (x == held.end() || y == held.end()) return std::nullopt;
+    return std::min(x->second, y->second);
+  }
+  const std::optional<Counted> x = integers.Find(node.input(0));
+  const std::optional<Counted> y = integers.Find(node.input(1));
+  if (!x.has_value() || !y.has_value() || (x->counter >= 0 && y->counter >= 0)) {
+    return std::nullopt;
+  }
+  if (x->counter < 0 && y->counter >= 0) {
+    return TimesHeld(Turned(op), ValuesOf(*y, counters), x->added);
+  }
+  return TimesHeld(op, ValuesOf(*x, counters), y->added);
+}
+
+}  // namespace
+
+std::optional<int64_t> CountIterations(const InnerGraph& condition, Integers integers,
+                                       const absl::flat_hash_map<int, Progression>& counters) {
+  absl::flat_hash_map<Output, int64_t> held;
+  for (const Node* node : condition.pruned.nodes) {
+    if (integers.Add(*node) || node->num_outputs() != 1) continue;
+    if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
+      const auto found = held.find(node->input(0));
+      if (found == held.end()) continue;
+      const int64_t times = found->second;
+      held[node->output(0)] = times;
+    } else if (node->num_inputs() == 2) {
+      const std::optional<int64_t> times = TimesOf(*node, integers, counters, held);
+      if (times.has_value()) held[node->output(0)] = *times;
+    }
+  }
+  const auto found = held.find(condition.signature.fetches[0]);
+  return found == held.end() ? std::nullopt : std::make_optional(found->second);
+}
+
 }  // namespace millstream

@@ -60,6 +60,14 @@ class Integers {
   absl::flat_hash_map<Output, Counted> values_;
 };
 
+// What the integer is in each iteration.
+Progression ValuesOf(const Counted& value, const absl::flat_hash_map<int, Progression>& counters);
+
+// How many times in a row the condition of a loop holds; none if it is not known. `integers`: those
+// of its graph.
+std::optional<int64_t> CountIterations(const InnerGraph& condition, Integers integers,
+                                       const absl::flat_hash_map<int, Progression>& counters);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_CORE_PASSES_ROW_COUNTERS_H_

@@ -57,8 +57,8 @@ class Translator {
     for (size_t i = 0; i < feeds.size(); ++i) {
       const bool is_variable = i < num_variables;
       if (feeds[i].dtype() == DataType::kFloat) {
-        std::vector<size_t>& others = program_.others;
-        if (!is_variable) others.push_back(i);
+        std::vector<RowOther>& others = program_.others;
+        if (!is_variable) others.push_back({i});
         values_[feeds[i]] =
             is_variable ? RowValue{Kind::kState, i} : RowValue{Kind::kOther, others.size() - 1};
       } else if (is_variable) {
@@ -90,6 +90,7 @@ class Translator {
   bool AddNode(const Node& node) {
     const StructuralRole role = RoleOf(node.op().name);
     if (role == StructuralRole::kNothing || role == StructuralRole::kConstant) return true;
+    if (role == StructuralRole::kHandle) return true;  // what reads it must be known
     if (role == StructuralRole::kIdentity) {
       for (int i = 0; i < node.num_outputs(); ++i) PassOn(node.input(i), node.output(i));
       integers_.Add(node);
@@ -102,6 +103,7 @@ class Translator {
     if (op == "TensorArrayReadV3") return AddRead(node);
     if (op == "TensorArrayWriteV3") return AddWrite(node);
     if (op == "TensorArrayGradV3") return AddGradientArray(node);
+    if (op == "ReadVariableOp") return AddVariable(node);
     if (op == "TensorListPushBack") return AddElement(node);
     if (op == "TensorListPopBack") return TakeElement(node);
     if (node.op().is_stateful) return false;
@@ -128,6 +130,17 @@ class Translator {
     } else if (const std::optional<RowValue> value = Find(from)) {
       values_[to] = *value;
     }
+  }
+
+  // None of the operations that are known changes a variable.
+  bool AddVariable(const Node& node) {
+    const bool is_known = node.input(0).node->op().name == "VarHandleOp" &&
+                          node.output_type(0) == DataType::kFloat &&
+                          node.facts(0).shape.IsFullyKnown();
+    if (!is_known) return false;
+    values_[node.output(0)] = RowValue{Kind::kOther, program_.others.size()};
+    program_.others.push_back({0, &node});
+    return true;
   }
 
   // The array and the row that inputs 0 and 1 of the node name; none if another node of the same
@@ -343,7 +356,7 @@ class Translator {
   // Of what is read and written in arrays.
   bool FindRows() {
     const auto find = [&](const Access& access, Progression* rows) {
-      *rows = ValuesOf(access.row);
+      *rows = ValuesOf(access.row, program_.counters);
       return std::abs(rows->step) == 1;
     };
     for (size_t k = 0; k < reads_.size(); ++k) {
@@ -369,59 +382,21 @@ class Translator {
       if (write.is_list) write.rows = {0, 1};
     }
     for (size_t k = 0; k < numbers_.size(); ++k) {
-      program_.number_writes[k].numbers = ValuesOf(numbers_[k]);
+      program_.number_writes[k].numbers = ValuesOf(numbers_[k], program_.counters);
     }
     return numbers_.empty() || program_.iterations <= KeptLists::kMostNumbers;
   }
 
-  // How many times in a row the condition holds.
   bool FindIterations() {
-    const InnerGraph& graph = loop_.condition;
-    Integers integers(ops_, op_, loop_, graph);
-    absl::flat_hash_map<Output, int64_t> held;
-    for (const Node* node : graph.pruned.nodes) {
-      if (integers.Add(*node) || node->num_outputs() != 1) continue;
-      if (RoleOf(node->op().name) == StructuralRole::kIdentity) {
-        const auto found = held.find(node->input(0));
-        if (found == held.end()) continue;
-        const int64_t times = found->second;
-        held[node->output(0)] = times;
-      } else if (node->num_inputs() == 2) {
-        const std::optional<int64_t> times = TimesOf(*node, integers, held);
-        if (times.has_value()) held[node->output(0)] = *times;
-      }
-    }
-    const auto found = held.find(graph.signature.fetches[0]);
-    if (found == held.end() || found->second < 1 || found->second > kLargestCounted) return false;
-    program_.iterations = found->second;
+    const std::optional<int64_t> found =
+        CountIterations(loop_.condition, {ops_, op_, loop_, loop_.condition}, program_.counters);
+    if (!found.has_value() || *found < 1 || *found > kLargestCounted) return false;
+    program_.iterations = *found;
     return true;
   }
 
-  std::optional<int64_t> TimesOf(const Node& node, const Integers& integers,
-                                 const absl::flat_hash_map<Output, int64_t>& held) const {
-    const std::string& op = node.op().name;
-    if (op == "LogicalAnd") {
-      const auto x = held.find(node.input(0));
-      const auto y = held.find(node.input(1));
-      if (x == held.end() || y == held.end()) return std::nullopt;
-      return std::min(x->second, y->second);
-    }
-    const std::optional<Counted> x = integers.Find(node.input(0));
-    const std::optional<Counted> y = integers.Find(node.input(1));
-    if (!x.has_value() || !y.has_value() || (x->counter >= 0 && y->counter >= 0)) {
-      return std::nullopt;
-    }
-    if (x->counter < 0 && y->counter >= 0) return TimesHeld(Turned(op), ValuesOf(*y), x->added);
-    return TimesHeld(op, ValuesOf(*x), y->added);
-  }
-
-  Progression ValuesOf(const Counted& value) const {
-    if (value.counter < 0) return {value.added, 0};
-    const Progression& counter = program_.counters.at(value.counter);
-    return {counter.first + value.added, counter.step};
-  }
-
-  // A result that is the same in all iterations may have another shape.
+  // What is computed in all iterations alike may have another shape than a row. (The shape of what
+  // is read is known.)
   bool ResultsVary() const {
     std::vector<bool> varies(program_.steps.size());
     const auto is_of_row = [&](const RowValue& value) {
@@ -435,30 +410,35 @@ class Translator {
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       varies[i] = absl::c_any_of(program_.steps[i].operands, is_of_row);
     }
-    return absl::c_all_of(program_.next, is_of_row) &&
+    const auto is_result = [&](const RowValue& value) {
+      return value.kind != Kind::kStep || is_of_row(value);
+    };
+    return absl::c_all_of(program_.next, is_result) &&
            absl::c_all_of(program_.writes,
-                          [&](const RowWrite& write) { return is_of_row(write.value); });
+                          [&](const RowWrite& write) { return is_result(write.value); });
   }
 
-  // Leaves out what no step reads of these values, as the flows of arrays that are read.
+  // Leaves out what neither a step reads of these values nor is a result, as the flows of arrays
+  // that are read.
   template <typename T>
   void DropUnread(Kind kind, std::vector<T>* values) {
     std::vector<bool> is_read(values->size());
-    const auto for_each_operand = [&](const auto& function) {
-      for (RowStep& step : program_.steps) {
-        for (RowValue& operand : step.operands) {
-          if (operand.kind == kind) function(operand.index);
-        }
-      }
+    const auto for_each_use = [&](const auto& function) {
+      const auto visit = [&](RowValue& value) {
+        if (value.kind == kind) function(value.index);
+      };
+      for (RowStep& step : program_.steps) absl::c_for_each(step.operands, visit);
+      for (RowWrite& write : program_.writes) visit(write.value);
+      absl::c_for_each(program_.next, visit);
     };
-    for_each_operand([&](size_t& index) { is_read[index] = true; });
+    for_each_use([&](size_t& index) { is_read[index] = true; });
     std::vector<T> kept;
     std::vector<size_t> numbers(values->size());
     for (size_t i = 0; i < values->size(); ++i) {
       numbers[i] = kept.size();
       if (is_read[i]) kept.push_back(std::move((*values)[i]));
     }
-    for_each_operand([&](size_t& index) { index = numbers[index]; });
+    for_each_use([&](size_t& index) { index = numbers[index]; });
     *values = std::move(kept);
   }
 

@@ -33,6 +33,12 @@ struct RowStep {
   std::vector<RowValue> operands;  // one or two
 };
 
+// A value that all iterations read.
+struct RowOther {
+  size_t input = 0;            // of the loop; or:
+  const Node* read = nullptr;  // reads a variable in the body, which no iteration changes
+};
+
 // An array of tensors.
 struct RowArray {
   size_t input = 0;  // of the loop: the handle of the array,
@@ -70,8 +76,8 @@ struct NumberWrite {
 };
 
 // A loop whose number of iterations is known, and whose body does nothing but this: it reads rows
-// of arrays, or takes elements from lists, computes floats by elementwise operations, and writes
-// rows of arrays, or adds elements to lists.
+// of arrays, or takes elements from lists, reads variables, computes floats by elementwise
+// operations, and writes rows of arrays, or adds elements to lists.
 struct RowProgram {
   // Of a variable: an integer; the flow of arrays; a list that becomes longer, or shorter; floats.
   enum class Role { kCounter, kFlow, kLonger, kShorter, kState };
@@ -81,7 +87,7 @@ struct RowProgram {
   std::vector<RowRead> reads;  // each from an array of its own
   std::vector<int> states;     // the variables that are floats
   std::vector<RowValue> next;  // of each of these
-  std::vector<size_t> others;  // inputs that all iterations read
+  std::vector<RowOther> others;
   std::vector<Tensor> constants;
   std::vector<RowStep> steps;
   std::vector<RowWrite> writes;  // each to an array of its own
@@ -89,8 +95,8 @@ struct RowProgram {
   absl::flat_hash_map<int, Progression> counters;  // of the variables that are integers
 };
 
-// None if operation `op`, which stands for `loop`, is no such loop. Values that do not change in
-// the loop are no results of it.
+// None if operation `op`, which stands for `loop`, is no such loop. What is computed of values that
+// do not change in the loop is no result of it.
 std::optional<RowProgram> FindRowProgram(const StepOps& ops, const StepOp& op, const LoopBody& loop,
                                          const KeptLists& lists);
 

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "core/graph/structural_role.h"
+#include "core/resources/resource_handle.h"
 #include "framework/plugin/kernel_registry.h"
 
 namespace millstream {
@@ -99,6 +100,24 @@ Status StepOps::Add(absl::string_view op, AttrMap attrs, const Node& like,
   made.outputs = std::move(outputs);
   Append(std::move(made));
   return absl::OkStatus();
+}
+
+StatusOr<Output> StepOps::AddHandle(const Node& handle) {
+  MS_ASSIGN_OR_RETURN(ResourceName resource, ResourceNameOf(handle));
+  NodeSpec spec;
+  spec.name = handle.name();
+  spec.op = handle.op().name;
+  spec.attrs = handle.attrs();
+  SetAttr(&spec.attrs, "shared_name", std::move(resource.name));  // the node has another name
+  spec.source = handle.source();
+  spec.allow_unknown_attrs = true;
+  StepOp made;
+  MS_ASSIGN_OR_RETURN(made.node, AddNode(std::move(spec)));
+  const Output value = made.node->output(0);
+  made.outputs = {value};
+  new_values_.emplace(value, PartialShape::Scalar());
+  Append(std::move(made));
+  return value;
 }
 
 StatusOr<const Node*> StepOps::NewNode(absl::string_view op, AttrMap attrs, const Node& like,

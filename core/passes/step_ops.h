@@ -99,6 +99,9 @@ class StepOps {
   Status Add(absl::string_view op, AttrMap attrs, const Node& like, std::vector<Output> inputs,
              std::vector<Output> outputs);
 
+  // Adds an operation that gives the handle which `handle`, a node of a graph in this one, gives.
+  StatusOr<Output> AddHandle(const Node& handle);
+
   // Makes all readers of `from` read `to` instead. Returns false and does nothing if `from` is
   // visible. REQUIRES: the two values are equal, and `to` is produced before those readers.
   bool Redirect(const Output& from, const Output& to);

@@ -19,32 +19,14 @@
 #include "core/passes/row_arrays.h"
 #include "core/passes/row_lists.h"
 #include "core/passes/row_program.h"
+#include "core/passes/row_shapes.h"
 
 namespace millstream {
 namespace {
 
 constexpr char kMap[] = "_FusedElementwise";
 constexpr char kScan[] = "_ScanRows";
-
-// The shape of a tensor with so many rows.
-PartialShape Stacked(int64_t count, const PartialShape& row) {
-  PartialShape rows({count});
-  for (const int64_t dim : row.dims()) rows.AddDim(dim);
-  return rows;
-}
-
-// True if a value of this shape is repeated along a row: it is the last dimensions of the row, or
-// one element.
-bool GoesAlong(const PartialShape& value, const PartialShape& row) {
-  if (value.rank() > row.rank()) return false;
-  if (value.num_elements() == 1) return true;
-  int first = 0;
-  while (first < value.rank() && value.dim(first) == 1) ++first;
-  for (int i = 1; i <= value.rank() - first; ++i) {
-    if (value.dim(-i) != row.dim(-i)) return false;
-  }
-  return true;
-}
+constexpr char kRead[] = "ReadVariableOp";
 
 class RowLoop {
  public:
@@ -58,12 +40,15 @@ class RowLoop {
         arrays_(*ops, place, loop, program, *lists) {}
 
   Status Rewrite() {
-    if (op().must_run || !arrays_.Find() || !FindRow() || !ShapesFit() || !ListsFit() ||
-        !ExitsFit()) {
-      return absl::OkStatus();
-    }
+    if (op().must_run || !arrays_.Find()) return absl::OkStatus();
+    const std::optional<PartialShape> row = FindRowShape(ops_, place_, program_, arrays_);
+    if (!row.has_value()) return absl::OkStatus();
+    row_ = *row;
+    if (!ListsFit() || !ExitsFit()) return absl::OkStatus();
     return program_.states.empty() ? RewriteMap() : RewriteScan();
   }
+  // True if operations stand behind those that read their outputs.
+  bool adds_reads() const { return adds_reads_; }
 
  private:
   // A write before the loop to the array with this number.
@@ -74,66 +59,6 @@ class RowLoop {
 
   const StepOp& op() const { return ops_.op(place_); }
   const Output& InitialOf(int state) const { return op().inputs[static_cast<size_t>(state)]; }
-
-  // ---- Shapes ----
-
-  bool FindRow() {
-    if (!arrays_.reads().empty()) {
-      const PartialShape* const rows = ops_.KnownShape(arrays_.reads()[0].rows);
-      row_ = PartialShape(rows->dims().subspan(1));
-    } else if (!program_.states.empty()) {
-      const PartialShape* const initial = ops_.KnownShape(InitialOf(program_.states[0]));
-      if (initial == nullptr) return false;
-      row_ = *initial;
-    }
-    return row_.known_rank() && row_.num_elements() > 0;
-  }
-
-  // True if a value in front of the loop has the shape of a row.
-  bool IsLikeRow(const Output& value) const {
-    const int producer = ops_.Producer(value);
-    const bool is_row = absl::c_any_of(arrays_.reads(), [&](const ReadArray& array) {
-      return producer >= 0 && absl::c_linear_search(array.others, producer);
-    });
-    const PartialShape* const shape = ops_.KnownShape(value);
-    return is_row || (shape != nullptr && *shape == row_);
-  }
-
-  // True if the operation takes or gives elements of this shape; also without an operation.
-  bool Allows(int i) const {
-    if (i < 0) return true;
-    const StatusOr<PartialShape> shape = ops_.op(i).node->Attr<PartialShape>("element_shape");
-    return shape.ok() && shape->IsCompatibleWith(row_);
-  }
-
-  // All rows and states have one shape, and other values go along.
-  bool ShapesFit() const {
-    const auto read_fits = [&](const ReadArray& array) {
-      const PartialShape& rows = *ops_.KnownShape(array.rows);
-      return rows == Stacked(rows.dim(0), row_) && Allows(array.made);
-    };
-    const auto writes_row = [&](int i) { return IsLikeRow(ops_.op(i).inputs[2]); };
-    const auto written_fits = [&](const WrittenArray& array) {
-      if (array.gather < 0) return true;
-      const PartialShape* const known = ops_.KnownShape(ops_.op(array.gather).outputs[0]);
-      const bool is_known_as = known == nullptr || *known == Stacked(array.size, row_);
-      return is_known_as && Allows(array.made) && Allows(array.gather) &&
-             absl::c_all_of(array.before, writes_row) &&
-             (array.after < 0 || writes_row(array.after));
-    };
-    const auto other_fits = [&](size_t input) {
-      const PartialShape* const shape = ops_.KnownShape(op().inputs[input]);
-      return shape != nullptr && GoesAlong(*shape, row_);
-    };
-    return absl::c_all_of(arrays_.reads(), read_fits) &&
-           absl::c_all_of(arrays_.writes(), written_fits) &&
-           absl::c_all_of(program_.states,
-                          [&](int state) { return IsLikeRow(InitialOf(state)); }) &&
-           absl::c_all_of(program_.others, other_fits) &&
-           absl::c_all_of(program_.constants, [&](const Tensor& constant) {
-             return GoesAlong(constant.shape(), row_);
-           });
-  }
 
   // True if lists that become longer are empty before the loop, and what is added to them can be
   // kept.
@@ -280,7 +205,7 @@ class RowLoop {
   }
 
   Status Finish(const char* op_name, AttrMap attrs, const std::vector<Given>& given) {
-    if (program_.steps.empty() || !ops_.HasKernel(op_name, attrs) || !CanJoin()) {
+    if (program_.steps.empty() || !ops_.HasKernel(op_name, attrs) || !CanJoin() || !CanRead()) {
       return absl::OkStatus();
     }
     for (const ReadArray& array : arrays_.reads()) {
@@ -379,11 +304,38 @@ class RowLoop {
     return absl::OkStatus();
   }
 
+  // The value of a variable, which `read` reads in the loop's first iteration. The operations that
+  // give it stand behind all others for now.
+  StatusOr<Output> ReadBefore(const Node& read) {
+    adds_reads_ = true;
+    MS_ASSIGN_OR_RETURN(const Output handle, ops_.AddHandle(*read.input(0).node));
+    MS_ASSIGN_OR_RETURN(const Output value,
+                        ops_.NewValue(DataType::kFloat, read.facts(0).shape));
+    MS_RETURN_IF_ERROR(ops_.Add(kRead, ReadingAttrs(), read, {handle}, {value}));
+    return value;
+  }
+  static AttrMap ReadingAttrs() {
+    AttrMap attrs;
+    SetAttr(&attrs, "dtype", DataType::kFloat);
+    return attrs;
+  }
+  bool CanRead() const {
+    const auto is_read = [](const RowOther& other) { return other.read != nullptr; };
+    return absl::c_none_of(program_.others, is_read) || ops_.HasKernel(kRead, ReadingAttrs());
+  }
+
   StatusOr<std::vector<Output>> Inputs(const std::vector<Given>& given) {
     std::vector<Output> inputs;
     for (const ReadArray& array : arrays_.reads()) inputs.push_back(array.rows);
     for (const int state : program_.states) inputs.push_back(InitialOf(state));
-    for (const size_t input : program_.others) inputs.push_back(op().inputs[input]);
+    for (const RowOther& other : program_.others) {
+      if (other.read == nullptr) {
+        inputs.push_back(op().inputs[other.input]);
+        continue;
+      }
+      MS_ASSIGN_OR_RETURN(const Output value, ReadBefore(*other.read));
+      inputs.push_back(value);
+    }
     for (const Tensor& constant : program_.constants) {
       MS_ASSIGN_OR_RETURN(const Output input, ops_.NewConstant(constant));
       inputs.push_back(input);
@@ -473,10 +425,12 @@ class RowLoop {
   KeptLists& lists_;
   RowArrays arrays_;
   PartialShape row_;
+  bool adds_reads_ = false;
 };
 
 Status VectorizeMaps(StepOps* ops) {
   KeptLists lists(ops);
+  bool adds_reads = false;
   for (int i = 0; i < ops->size(); ++i) {
     if (ops->IsGone(i) || ops->op(i).type() != "_Loop") continue;
     const auto found = ops->program().loops.find(ops->op(i).node);
@@ -484,9 +438,13 @@ Status VectorizeMaps(StepOps* ops) {
     const std::optional<RowProgram> program =
         FindRowProgram(*ops, ops->op(i), *found->second, lists);
     if (!program.has_value()) continue;
-    MS_RETURN_IF_ERROR(RowLoop(ops, i, *found->second, *program, &lists).Rewrite());
+    RowLoop rows(ops, i, *found->second, *program, &lists);
+    MS_RETURN_IF_ERROR(rows.Rewrite());
+    adds_reads |= rows.adds_reads();
   }
-  return lists.MakeThoseRead();
+  MS_RETURN_IF_ERROR(lists.MakeThoseRead());
+  if (adds_reads) ops->Reorder();
+  return absl::OkStatus();
 }
 
 // After compile_elementwise, which says whether kernels may be machine code.

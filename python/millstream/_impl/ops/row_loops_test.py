@@ -210,6 +210,89 @@ def test_an_array_must_have_room_for_its_rows() -> None:
         session.run(total)
 
 
+def test_variables_are_read_in_each_row() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias, factor = tf.Variable(_numbers(COLUMNS)), tf.Variable(0.5)
+    mapped = tf.map_fn(lambda row: tf.tanh(row * factor.read_value() + bias.read_value()), x)
+    _check([mapped], "_FusedElementwise")
+    scanned = tf.scan(lambda total, row: total * bias.read_value() - row * bias.read_value(), x)
+    _check([scanned], "_ScanRows")
+    # Both, and what is read outside.
+    _check([scanned * mapped, bias.read_value()], "_ScanRows")
+
+
+def test_what_a_loop_reads_of_a_variable_is_that_of_its_turn() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias = tf.Variable(np.zeros(COLUMNS, np.float32))
+    with tf.control_dependencies([tf.assign(bias, np.ones(COLUMNS, np.float32))]):
+        second = tf.map_fn(lambda row: row * 2.0 + bias.read_value(), x)
+    with tf.control_dependencies([second]):
+        last = tf.assign(bias, np.full(COLUMNS, 5, np.float32))
+    (found, _), ops = _run([second, last])
+    assert "_Loop" not in ops
+    np.testing.assert_array_equal(found, _numbers(ROWS, COLUMNS) * np.float32(2) + np.float32(1))
+
+
+def test_updates_do_not_move_behind_a_loop_that_waits_for_them() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias, other = (tf.Variable(np.zeros(COLUMNS, np.float32)) for _ in range(2))
+    step = tf.train.GradientDescentOptimizer(1.0)
+    # Updates of one optimizer become one operation, where the last one stands.
+    gradient = tf.constant(np.full(COLUMNS, -1, np.float32))
+    first = step.apply_gradients([(gradient, bias)])
+    with tf.control_dependencies([first]):
+        mapped = tf.map_fn(lambda row: row * 2.0 + bias.read_value(), x)
+    last = step.apply_gradients([(gradient, other)])
+    (found, _), ops = _run([mapped, last])
+    assert "_Loop" not in ops
+    np.testing.assert_array_equal(found, _numbers(ROWS, COLUMNS) * np.float32(2) + np.float32(1))
+
+
+def test_variables_of_other_shapes_and_types_stay_in_loops() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    wide = tf.Variable(_numbers(2, COLUMNS))
+    _check([tf.map_fn(lambda row: row * wide.read_value(), x)], None)
+    count = tf.Variable(3)
+    _check([tf.map_fn(lambda row: row * tf.cast(count.read_value(), tf.float32), x)], None)
+
+
+def test_a_variable_that_a_row_changes_stays_in_the_loop() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    total = tf.Variable(np.zeros(COLUMNS, np.float32))
+
+    def added(row: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(total, row)]):
+            return row * 2.0 + total.read_value()
+
+    mapped = tf.map_fn(added, x, parallel_iterations=1)
+    _check([mapped], None)
+    rows = _numbers(ROWS, COLUMNS)
+    np.testing.assert_allclose(_run(mapped)[0], rows * 2 + np.cumsum(rows, 0), rtol=1e-5, atol=1e-5)
+
+
+def test_a_variable_without_a_value_is_an_error() -> None:
+    bias = tf.Variable(_numbers(COLUMNS))
+    mapped = tf.map_fn(lambda row: row + bias.read_value(), tf.constant(_numbers(ROWS, COLUMNS)))
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(mapped)
+
+
+def test_a_result_may_be_what_all_rows_read() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias = tf.placeholder(tf.float32, [COLUMNS])
+    feeds = {bias: _numbers(COLUMNS)}
+    types = (tf.float32, tf.float32)
+    pair = tf.map_fn(lambda row: (row + bias, bias), x, types)
+    _check(list(pair), "_FusedElementwise", feeds)
+    start = (tf.zeros([COLUMNS]), tf.ones([COLUMNS]))
+    pair = tf.scan(lambda pair, row: (pair[0] * pair[1] + row, bias), x, start)
+    _check(list(pair), "_ScanRows", feeds)
+    # Along a row it is repeated, but as a result it is not.
+    number = tf.placeholder(tf.float32, [])
+    pair = tf.map_fn(lambda row: (row + number, number), x, types)
+    _check(list(pair), None, {number: 0.5})
+
+
 def _with_gradients(values: list[Any], xs: list[Any]) -> list[Any]:
     """The values, and gradients of something that depends on each of them differently."""
     total = tf.add_n([tf.reduce_sum(value * value * (0.5 + k)) for k, value in enumerate(values)])
@@ -304,6 +387,19 @@ def test_a_list_is_made_where_the_loop_that_goes_back_stays() -> None:
     fetches = _with_gradients([mapped], [x])
     values, ops = _run(fetches)
     assert {"_FusedElementwise", "_Loop", "TensorListFromTensor"} <= ops
+    plain, _ = _run(fetches, None, ("vectorize_maps",))
+    for actual, expected in zip(values, plain, strict=True):
+        assert actual.tobytes() == expected.tobytes()
+
+
+def test_gradients_of_variables_that_rows_read_are_the_same() -> None:
+    x = tf.constant(_numbers(ROWS, COLUMNS))
+    bias, factor = tf.Variable(_numbers(COLUMNS)), tf.Variable(0.5)
+    mapped = tf.map_fn(lambda row: tf.tanh(row * factor.read_value()) * bias.read_value(), x)
+    scanned = tf.scan(lambda total, row: tf.tanh(total * bias.read_value() + row), mapped)
+    fetches = _with_gradients([mapped, scanned], [x, bias, factor])
+    values, ops = _run(fetches)
+    assert "_ScanRows" in ops
     plain, _ = _run(fetches, None, ("vectorize_maps",))
     for actual, expected in zip(values, plain, strict=True):
         assert actual.tobytes() == expected.tobytes()
