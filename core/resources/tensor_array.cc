@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "framework/tensor_sum.h"
 
 namespace millstream {
 namespace {
+
+// An array that grows keeps a size that fits int32, as which its size is told.
+constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
 
 bool IsBefore(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && std::memcmp(a.raw(), b.raw(), a.bytes()) < 0;
@@ -74,6 +78,10 @@ Status TensorArray::WriteOne(int64_t index, Tensor value) {
   if (index < 0 || (index >= size_ && !dynamic_size_)) {
     return Error("Tried to write to index ", index,
                  " but array is not resizeable and size is: ", size_);
+  }
+  if (index >= size_ && index >= kMostElements) {
+    return Error("Tried to write to index ", index, " but array cannot have more than ",
+                 kMostElements, " elements.");
   }
   if (value.dtype() != dtype_) {
     return Error("Could not write to TensorArray index ", index, " because the value dtype is ",

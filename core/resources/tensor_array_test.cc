@@ -1,6 +1,7 @@
 #include "core/resources/tensor_array.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -102,6 +103,17 @@ TEST(TensorArrayTest, GrowsIfItMay) {
   EXPECT_EQ(*array->size(), 7);
   ASSERT_TRUE(array->Reserve(9).ok());
   EXPECT_EQ(*array->size(), 9);
+}
+
+TEST(TensorArrayTest, GrowsNoFurtherThanItsSizeCanBeTold) {
+  TensorArraySpec spec = Floats();
+  spec.dynamic_size = true;
+  const auto array = MakeResource<TensorArray>("a", spec, 0);
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  EXPECT_THAT(ErrorOf(WriteOne(array.get(), most, Tensor::Scalar(1.0f))),
+              HasSubstr("index 2147483647 but array cannot have more than 2147483647 elements"));
+  ASSERT_TRUE(WriteOne(array.get(), most - 1, Tensor::Scalar(1.0f)).ok());
+  EXPECT_EQ(*array->size(), most);
 }
 
 TEST(TensorArrayTest, AHugeArrayTakesNoMemory) {

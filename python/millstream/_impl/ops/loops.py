@@ -73,8 +73,8 @@ def while_loop(
         `cond` or `body` is no function, `cond` gives no tensor of bool, or `parallel_iterations` is
         no positive number.
     ValueError
-        There are no variables; or one comes back with another dtype or a shape that its own does
-        not allow.
+        There are no variables; one comes back with another dtype or a shape that its own does
+        not allow; or `maximum_iterations` is no scalar.
 
     Examples
     --------
@@ -96,6 +96,8 @@ def while_loop(
     with scopes.name_scope(name, "while", loop_vars):
         if maximum_iterations is not None:
             limit = convert_to_tensor(maximum_iterations, name="maximum_iterations")
+            if limit.shape.ndims != 0:
+                raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
             cond, body, loop_vars, shape_invariants = _limited(
                 cond, body, loop_vars, shape_invariants, limit
             )

@@ -229,6 +229,8 @@ def test_bad_arguments(sess: Any) -> None:
         tf.while_loop(lambda i: i < 3, lambda i: 1.0, [0])
     with pytest.raises(ValueError, match="same number of elements"):
         tf.while_loop(lambda i: i < 3, lambda i: (i, i), [0])
+    with pytest.raises(ValueError, match=r"maximum_iterations must be a scalar, saw shape: \(2,\)"):
+        tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], maximum_iterations=[1, 2])
 
 
 def test_a_loop_that_never_ends_ends_at_the_time_limit(sess: Any) -> None:
