@@ -58,7 +58,8 @@ def cond(
     Raises
     ------
     TypeError
-        The predicate is a Python bool, or `true_fn` or `false_fn` is no function.
+        The predicate is a Python bool or of another type, or `true_fn` or `false_fn` is no
+        function.
     ValueError
         The functions return different structures or dtypes, or nothing.
 
@@ -77,7 +78,9 @@ def cond(
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with scopes.name_scope(name, "cond", [pred]):
-        decided = convert_to_tensor(pred, dtypes.bool, "pred")
+        decided = convert_to_tensor(pred, name="pred")
+        if decided.dtype.base_dtype != dtypes.bool:
+            raise TypeError(f"pred must be a tensor of bool, got one of {decided.dtype.name}")
         graph = get_default_graph()
         pivots = gen_ops.switch(decided, decided, name="Switch")
         taken = gen_ops.identity(pivots[1], name="switch_t")

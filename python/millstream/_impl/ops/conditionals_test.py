@@ -251,6 +251,8 @@ def test_bad_arguments(sess: Any) -> None:
     one, two = (lambda: 1), (lambda: 2.0)
     with pytest.raises(TypeError, match="pred must not be a Python bool"):
         tf.cond(True, one, one)
+    with pytest.raises(TypeError, match="pred must be a tensor of bool, got one of int32"):
+        tf.cond(tf.constant(1), one, one)
     with pytest.raises(TypeError, match="true_fn must be callable"):
         tf.cond(p, 1, one)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"must have the same type: int32.*float32"):

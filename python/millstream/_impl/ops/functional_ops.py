@@ -113,7 +113,7 @@ def map_fn(
     back_prop
         Whether the results have gradients.
     swap_memory
-        Not used.
+        As for `tf.while_loop`.
     infer_shape
         Whether all results have one shape.
     name
@@ -256,7 +256,7 @@ def foldl(
     back_prop
         Whether the results have gradients.
     swap_memory
-        Not used.
+        As for `tf.while_loop`.
     name
         Name of the scope.
 
@@ -311,7 +311,7 @@ def foldr(
     back_prop
         Whether the results have gradients.
     swap_memory
-        Not used.
+        As for `tf.while_loop`.
 
     Raises
     ------
@@ -391,7 +391,7 @@ def scan(
     back_prop
         Whether the results have gradients.
     swap_memory
-        Not used.
+        As for `tf.while_loop`.
     infer_shape
         Whether all results have one shape.
     reverse

@@ -54,7 +54,7 @@ def while_loop(
     back_prop
         Whether the loop has a gradient.
     swap_memory
-        Not used.
+        Not used: what a loop keeps for its gradient is in host memory, whichever device runs it.
     name
         Name of the scope.
     maximum_iterations

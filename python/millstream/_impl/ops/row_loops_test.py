@@ -441,13 +441,15 @@ def test_random_bodies(seed: int) -> None:
     x, y = tf.constant(_numbers(ROWS, columns)), tf.constant(_numbers(ROWS + 3, columns)[3:])
     others = [tf.constant(_numbers(columns)), tf.constant(0.5)]
     start = [tf.constant(_numbers(columns + k)[k:]) for k in range(source.randint(1, 3))]
+    variable = tf.Variable(_numbers(columns + 4)[4:])
 
     def scanned(states: list[Any], rows: tuple[Any, Any]) -> list[Any]:
-        pool = [*states, *rows, *others]
+        pool = [*states, *rows, *others, variable.read_value()]
         return [_random_body(source, list(pool)) + 0.0 * state for state in states]
 
     def mapped(rows: tuple[Any, Any]) -> Any:
-        return _random_body(source, [*rows, *others]) + 0.0 * rows[0]
+        pool = [*rows, *others, variable.read_value()]
+        return _random_body(source, pool) + 0.0 * rows[0]
 
     scan = tf.scan(scanned, (x, y), start, reverse=source.random() < 0.5)
     _check(scan, "_ScanRows")
