@@ -58,7 +58,7 @@ class LoopUnroller {
   // How a loop ends.
   struct Course {
     int iterations = 0;
-    bool may_idle = false;  // some of them may run in vain
+    bool may_idle = false;                     // some of them may run in vain
     std::vector<std::optional<int64_t>> last;  // of each variable
   };
 

@@ -173,8 +173,7 @@ TEST_F(UnrollLoopsTest, IterationsThatRunInVainComputeWithZeros) {
                    {{"dtype", DataType::kFloat}, {"element_shape", PartialShape({2, 2})}});
   const Output filled = Op("TensorArrayScatterV3", {array->output(0), build.Int32Vector({0, 1, 2}),
                                                     rows, array->output(1)});
-  const Output end =
-      Enter(Op("Minimum", {three, length}, {{"_idle_beyond", true}}), "loop", true);
+  const Output end = Enter(Op("Minimum", {three, length}, {{"_idle_beyond", true}}), "loop", true);
   const Output handle = Enter(array->output(0), "loop", true);
   const Output flow = Enter(filled, "loop", true);
   const Output inside = Enter(length, "loop", true);

@@ -1,6 +1,5 @@
 #include "core/passes/row_program.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 

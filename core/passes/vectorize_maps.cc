@@ -309,8 +309,7 @@ class RowLoop {
   StatusOr<Output> ReadBefore(const Node& read) {
     adds_reads_ = true;
     MS_ASSIGN_OR_RETURN(const Output handle, ops_.AddHandle(*read.input(0).node));
-    MS_ASSIGN_OR_RETURN(const Output value,
-                        ops_.NewValue(DataType::kFloat, read.facts(0).shape));
+    MS_ASSIGN_OR_RETURN(const Output value, ops_.NewValue(DataType::kFloat, read.facts(0).shape));
     MS_RETURN_IF_ERROR(ops_.Add(kRead, ReadingAttrs(), read, {handle}, {value}));
     return value;
   }
