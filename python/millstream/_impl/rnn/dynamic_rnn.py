@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import DTYPE, TENSOR, takes
 from millstream._impl.graph.convert import constant, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
+from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import array_join, array_ops, check_ops, loops, math_ops, nest, reductions
 from millstream._impl.ops.tensor_array import TensorArray
 from millstream._impl.rnn import reversal, shapes
@@ -150,14 +153,19 @@ def _steps_to_run(all_steps: Tensor, longest: Tensor, state: Any) -> Tensor:
     whose number it may know, and the attribute says so. But what has no rows, as a number of
     steps, changes in each of them.
     """
-    leaves = nest.flatten(state)
-    has_rows = all(isinstance(leaf, Tensor) and leaf.shape.ndims != 0 for leaf in leaves)
-    if not has_rows:
+    if not all(_has_rows(leaf) for leaf in nest.flatten(state)):
         return math_ops.minimum(all_steps, longest)
     graph = all_steps.graph
     attrs = [("_idle_beyond", "b", True)]
     name = graph.op_name("Minimum")
     return graph.add("Minimum", name, [all_steps, longest], [1, 1], attrs).outputs[0]
+
+
+def _has_rows(state: Any) -> bool:
+    if isinstance(state, TensorArray):
+        return False
+    rank = state.shape.ndims if isinstance(state, TensorLike) else np.ndim(state)
+    return rank is None or rank > 0
 
 
 class _Network:
