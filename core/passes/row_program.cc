@@ -35,6 +35,9 @@ class Translator {
     if (!found) return std::nullopt;
     DropUnread(Kind::kOther, &program_.others);
     DropUnread(Kind::kConstant, &program_.constants);
+    // A read that others only wait for may fail.
+    const auto is_read = [](const RowOther& other) { return other.read != nullptr; };
+    if (absl::c_count_if(program_.others, is_read) != variables_read_) return std::nullopt;
     return std::move(program_);
   }
 
@@ -139,6 +142,7 @@ class Translator {
     if (!is_known) return false;
     values_[node.output(0)] = RowValue{Kind::kOther, program_.others.size()};
     program_.others.push_back({0, &node});
+    ++variables_read_;
     return true;
   }
 
@@ -457,6 +461,7 @@ class Translator {
   std::vector<Access> writes_;                       // as program_.writes
   std::vector<Counted> numbers_;                     // as program_.number_writes
   std::vector<const KeptList*> shortened_;
+  int variables_read_ = 0;
 };
 
 }  // namespace

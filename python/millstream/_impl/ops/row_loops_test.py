@@ -277,6 +277,19 @@ def test_a_variable_without_a_value_is_an_error() -> None:
         session.run(mapped)
 
 
+def test_a_row_waits_for_a_variable_without_a_value() -> None:
+    bias = tf.Variable(_numbers(COLUMNS))
+
+    def waiting(row: Any) -> Any:
+        with tf.control_dependencies([bias.read_value()]):
+            return tf.identity(row) * 2.0
+
+    mapped = tf.map_fn(waiting, tf.constant(_numbers(ROWS, COLUMNS)))
+    _check([mapped], None)
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(mapped)
+
+
 def test_a_result_may_be_what_all_rows_read() -> None:
     x = tf.constant(_numbers(ROWS, COLUMNS))
     bias = tf.placeholder(tf.float32, [COLUMNS])
