@@ -22,7 +22,7 @@ class Moment(NamedTuple):
 
     @staticmethod
     def now() -> Moment:
-        """This moment."""
+        """Return the present moment."""
         return Moment(time.time(), time.monotonic())
 
     @staticmethod

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def _tensor(value: Any, name: str) -> Tensor:
     """A tensor as it is, or a constant of a value."""
-    made: Tensor = value if isinstance(value, TensorLike) else convert_to_tensor(value, name=name)
+    is_tensor = bool(isinstance(value, TensorLike))
+    made: Tensor = value if is_tensor else convert_to_tensor(value, name=name)
     return made
 
 

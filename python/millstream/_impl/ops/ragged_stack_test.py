@@ -57,7 +57,7 @@ def test_rows_must_agree_where_they_are_stacked_inside() -> None:
 
 def test_inner_tensors_of_one_shape_stay_tensors() -> None:
     pairs = tf.RaggedTensor.from_row_lengths([[1, 2], [3, 4], [5, 6]], [2, 1])
-    found = tf.stack([pairs, pairs + 10], axis=-2)
+    found: Any = tf.stack([pairs, pairs + 10], axis=-2)
     assert found.ragged_rank == 1
     assert _value(found) == [[[[1, 2], [11, 12]], [[3, 4], [13, 14]]], [[[5, 6], [15, 16]]]]
     assert tf.ragged.stack([pairs, pairs], axis=-1).ragged_rank == 1

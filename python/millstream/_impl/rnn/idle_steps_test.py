@@ -83,9 +83,9 @@ def test_padding_comes_into_no_result(cell: Callable[[], Any], padding: float) -
 def test_padding_comes_into_no_result_of_both_directions(padding: float) -> None:
     x = tf.placeholder(tf.float32, [STEPS, BATCH, INPUTS])
     lengths = tf.placeholder(tf.int32, [BATCH])
-    cells = [tf.nn.rnn_cell.LSTMCell(UNITS), tf.nn.rnn_cell.GRUCell(UNITS)]
+    forward, backward = tf.nn.rnn_cell.LSTMCell(UNITS), tf.nn.rnn_cell.GRUCell(UNITS)
     results = tf.nn.bidirectional_dynamic_rnn(
-        *cells, x, lengths, dtype=tf.float32, time_major=True
+        forward, backward, x, lengths, dtype=tf.float32, time_major=True
     )
     _compare(_with_gradients(results, x), {x: _padded(padding, axis=0), lengths: LENGTHS})
 

@@ -85,15 +85,16 @@ def _barrier_take() -> tf.Tensor:
         """,
         definition,
     )
-    (taken,) = tf.import_graph_def(definition, return_elements=["take:0"], name="") or ()
-    assert isinstance(taken, tf.Tensor)
-    return taken
+    tf.import_graph_def(definition, name="")
+    return tf.get_default_graph().get_tensor_by_name("take:0")
 
 
 def _staged(shared_name: str, **options: int) -> tf.Operation:
     """A full staging area, and an operation that waits for room in it."""
     put = gen_ops.stage([tf.constant(1.0)], shared_name=shared_name, **options)
-    tf.get_default_session().run(put)
+    session = tf.get_default_session()
+    assert session is not None
+    session.run(put)
     return put
 
 
@@ -101,20 +102,20 @@ _WAITS: dict[str, Callable[[], Any]] = {
     "more gradients of accumulator 'sum'": lambda: tf.ConditionalAccumulator(
         tf.float32, [], name="sum"
     ).take_grad(1),
-    "more gradients of accumulator 'rows'": lambda: tf.SparseConditionalAccumulator(
-        tf.float32, [2], name="rows"
-    )
-    .take_indexed_slices_grad(1)
-    .values,
+    "more gradients of accumulator 'rows'": lambda: (
+        tf.SparseConditionalAccumulator(tf.float32, [2], name="rows")
+        .take_indexed_slices_grad(1)
+        .values
+    ),
     "more elements of barrier 'gate'": _barrier_take,
     "staging area 'none'": lambda: gen_ops.unstage([tf.float32], shared_name="none"),
     "room in staging area 'full'": lambda: _staged("full", capacity=1),
     "staging map 'pairs'": lambda: gen_ops.map_unstage(
         tf.constant(3, tf.int64), [0], [tf.float32], shared_name="pairs"
     ),
-    "an element of queue 'works'": lambda: tf.TextLineReader()
-    .read(tf.FIFOQueue(3, tf.string, name="works"))
-    .value,
+    "an element of queue 'works'": lambda: (
+        tf.TextLineReader().read(tf.FIFOQueue(3, tf.string, name="works")).value
+    ),
 }
 
 

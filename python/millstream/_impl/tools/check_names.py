@@ -63,7 +63,7 @@ def missing_names(source: str, file: str) -> list[Missing]:
         names.learn_import(node)
     for node in ast.walk(tree):
         names.learn_assignment(node)
-    found = {(line, missing): None for line, missing in names.missing(tree)}
+    found = dict.fromkeys(names.missing(tree))
     return [_described(file, line, missing) for line, missing in sorted(found)]
 
 

@@ -29,7 +29,8 @@ def _saved(folder: Path) -> str:
         tf.group(tf.assign(kept, 5.0), name="set")
         saver = tf.train.Saver()
         session.run(tf.global_variables_initializer())
-        path: str = saver.save(session, str(folder / "model"))
+        path = saver.save(session, str(folder / "model"))
+        assert path is not None
         for name, is_text in (("graph.pb", False), ("graph.pbtxt", True)):
             tf.train.write_graph(graph, str(folder), name, as_text=is_text)
         (folder / "saver.pb").write_bytes(saver.as_saver_def().SerializeToString())
@@ -40,8 +41,8 @@ def _saved(folder: Path) -> str:
 
 def _values(graph_def: Any) -> list[float]:
     with tf.Graph().as_default(), tf.Session() as session:
-        (y,) = tf.import_graph_def(graph_def, return_elements=["y:0"], name="")
-        found: list[float] = session.run(y).tolist()
+        tf.import_graph_def(graph_def, name="")
+        found: list[float] = session.run("y:0").tolist()
     return found
 
 

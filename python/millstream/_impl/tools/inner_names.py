@@ -21,8 +21,17 @@ INNER = ("python", "core", "contrib")
 INNER_MODULE = object()
 # Modules whose names are nearly those of public functions and classes.
 _NEARLY_PUBLIC = frozenset(
-    "checkpoint convolutional coordinator feature_column_v2 resources sparse_tensor supervisor "
-    "types versions".split()
+    {
+        "checkpoint",
+        "convolutional",
+        "coordinator",
+        "feature_column_v2",
+        "resources",
+        "sparse_tensor",
+        "supervisor",
+        "types",
+        "versions",
+    }
 )
 
 

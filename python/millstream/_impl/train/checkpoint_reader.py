@@ -324,9 +324,7 @@ def _parts_of(variable: Any) -> list[Variable]:
     return [variable]
 
 
-def _targets(
-    source: str, target: Any, shapes: dict[str, list[int]]
-) -> list[tuple[str, str, Any]]:
+def _targets(source: str, target: Any, shapes: dict[str, list[int]]) -> list[tuple[str, str, Any]]:
     """Names in the checkpoint, each with what errors call it and its variable."""
     if not isinstance(target, str):
         return [(source, source, target)]

@@ -123,7 +123,7 @@ def test_sparse_components_must_be_alike() -> None:
     one = tf.SparseTensor([[0]], [1], [2])
     with pytest.raises(TypeError, match="sparse in some sources"):
         tf.train.batch_join([[one], [tf.constant(1)]], batch_size=2)
-    with pytest.raises(TypeError, match="types to be consistent: float32 vs. int32"):
+    with pytest.raises(TypeError, match=r"types to be consistent: float32 vs\. int32"):
         tf.train.batch_join([[one], [tf.SparseTensor([[0]], [1.0], [2])]], batch_size=2)
     with pytest.raises(ValueError, match=r"different ranks: \[1, 2\]"):
         tf.train.batch_join([[one], [tf.SparseTensor([[0, 0]], [1], [2, 2])]], batch_size=2)

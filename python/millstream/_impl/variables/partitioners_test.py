@@ -105,6 +105,7 @@ def test_slots_and_averages_of_parts_are_saved_beside_the_whole(
     session.run(tf.global_variables_initializer())
     session.run([train, move])
     path = tf.train.Saver().save(session, str(tmp_path / "model"))
+    assert path is not None
     shapes = dict(tf.train.list_variables(path))
     names = ["table", "table/Adam", "table/Adam_1", "table/ExponentialMovingAverage"]
     assert sorted(shapes) == ["beta1_power", "beta2_power", *names]
