@@ -111,11 +111,12 @@ class UpdateBatching {
 const OpDef* UpdateBatching::ManyOf(const Node& node) {
   auto [entry, is_new] = many_.try_emplace(&node.op(), nullptr);
   if (!is_new) return entry->second;
-  const auto found = OpRegistry::Global()->Find(absl::StrCat("_Multi", node.op().name));
-  const bool goes_along = found.ok() && (*found)->inputs.size() == node.op().inputs.size() &&
-                          static_cast<size_t>(node.num_inputs()) == (*found)->inputs.size() &&
+  const OpDef* const found =
+      OpRegistry::Global()->FindOrNull(absl::StrCat("_Multi", node.op().name));
+  const bool goes_along = found != nullptr && found->inputs.size() == node.op().inputs.size() &&
+                          static_cast<size_t>(node.num_inputs()) == found->inputs.size() &&
                           node.num_outputs() == 0;
-  if (goes_along) entry->second = *found;
+  if (goes_along) entry->second = found;
   return entry->second;
 }
 
