@@ -32,6 +32,7 @@ struct SimClients {
   // By the tasks of client and variable.
   std::map<std::pair<int, int>, SimLedger> ledgers;
   SimSumLedger sums;
+  int adding = 0;  // programs that take part in a sum at present
   int64_t steps = 0;
   int64_t failed = 0;
   // What must not be.

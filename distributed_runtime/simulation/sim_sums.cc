@@ -110,13 +110,16 @@ bool SimSums::AddOnce(MasterSession* session, const Step& step) {
               });
   RunOptions options;
   options.cancellation = cancellation.get();
+  ++clients_.adding;
   const Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
+  // After faults, some tasks wait for others that have stopped adding, until they are cancelled.
+  const bool waits_in_vain = clients_.adding-- < SimCluster::kTasks && cluster_.HasFaults();
   clients_.trace->Note("task ", task_, " adds ", number, ": ", status.message());
   // Nobody is told what a program that has ended was told.
   if (HasEnded()) return false;
   ++clients_.steps;
   if (!status.ok()) {
-    Judge(status, false);
+    Judge(status, waits_in_vain);
     return false;
   }
   const absl::Span<const double> sums(fetches[0].data<double>(), static_cast<size_t>(size_));
