@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -40,13 +41,26 @@ class Network final : public Transport {
   explicit Network(FaultyTransport* faulty) : faulty_(*faulty) {}
   StatusOr<std::unique_ptr<TransportServer>> Serve(
       const std::string& address, std::shared_ptr<RequestHandler> handler) override {
-    return faulty_.Serve(absl::StrCat("network-", address), std::move(handler));
+    MS_ASSIGN_OR_RETURN(std::unique_ptr<TransportServer> server,
+                        faulty_.Serve(absl::StrCat("network-", address), std::move(handler)));
+    return std::make_unique<Named>(address, std::move(server));
   }
   StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) override {
     return faulty_.Connect(absl::StrCat("network-", address));
   }
 
  private:
+  class Named final : public TransportServer {
+   public:
+    Named(std::string address, std::unique_ptr<TransportServer> server)
+        : address_(std::move(address)), server_(std::move(server)) {}
+    const std::string& address() const override { return address_; }
+
+   private:
+    const std::string address_;
+    const std::unique_ptr<TransportServer> server_;
+  };
+
   FaultyTransport& faulty_;
 };
 
