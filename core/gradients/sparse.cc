@@ -40,30 +40,6 @@ Status SliceGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// The values are those of all inputs in another order.
-Status ConcatGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  MS_ASSIGN_OR_RETURN(const int64_t dim, context->Attr<int64_t>("concat_dim"));
-  const int count = context->num_inputs() / 3;
-  std::vector<std::vector<Output>> arguments(3);  // with numbers of elements as values
-  Output begin = builder->Int32(0);
-  for (int i = 0; i < count; ++i) {
-    const Output end =
-        builder->Op("AddV2", {begin, builder->Op("Size", {context->input(count + i)})});
-    arguments[0].push_back(context->input(i));
-    arguments[1].push_back(builder->Op("Range", {begin, end, builder->Int32(1)}));
-    arguments[2].push_back(context->input(2 * count + i));
-    begin = end;
-  }
-  const Node* joined = builder->Variadic("SparseConcat", arguments, {{"concat_dim", dim}});
-  const Output inverse = builder->Op("InvertPermutation", {OutputOf(joined, 1)});
-  for (int i = 0; i < count; ++i) {
-    const Output places = builder->Op("GatherV2", {inverse, arguments[1][i], builder->Int32(0)});
-    context->SetDx(count + i, builder->Op("GatherV2", {context->dy(1), places, builder->Int32(0)}));
-  }
-  return absl::OkStatus();
-}
-
 Status SplitGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const int count = context->num_outputs() / 3;
@@ -372,7 +348,7 @@ Status MatMulGradient(GradientContext* context) {
 MILLSTREAM_GRADIENT("SparseReorder", ReorderGradient);
 MILLSTREAM_GRADIENT("SparseSlice", SliceGradient);
 MILLSTREAM_GRADIENT("SparseSliceGrad", GradientOfSliceGrad);
-MILLSTREAM_GRADIENT("SparseConcat", ConcatGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("SparseConcat");
 MILLSTREAM_GRADIENT("SparseSplit", SplitGradient);
 MILLSTREAM_GRADIENT("SparseFillEmptyRows", FillEmptyRowsGradient);
 MILLSTREAM_GRADIENT("SparseFillEmptyRowsGrad", GradientOfFillGrad);
