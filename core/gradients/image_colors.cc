@@ -128,7 +128,7 @@ Status AdjustHueGradient(GradientContext* context) {
   hsv[0] = builder->Op("FloorMod", {turned, colors.Number(1)});
   const std::vector<Output> gradients = colors.OfHsv(hsv, context->dy(0));
   context->SetDx(0, colors.OfRgb(images, gradients));
-  context->SetDx(1, colors.Cast(SumOfAll(builder, gradients[0]), DataType::kFloat));
+  context->SetDx(1, SumOfAll(builder, colors.Cast(gradients[0], DataType::kFloat)));
   return absl::OkStatus();
 }
 
@@ -151,7 +151,7 @@ Status AdjustSaturationGradient(GradientContext* context) {
   gradients[1] = colors.Times(of_scaled, scale);
   context->SetDx(0, colors.OfRgb(images, gradients));
   const Output products = colors.Times(of_scaled, saturation);
-  context->SetDx(1, colors.Cast(SumOfAll(builder, products), DataType::kFloat));
+  context->SetDx(1, SumOfAll(builder, colors.Cast(products, DataType::kFloat)));
   return absl::OkStatus();
 }
 

@@ -112,10 +112,12 @@ Status GradientOfFillGrad(GradientContext* context) {
   const auto spread = [&](Output values) {
     return builder->Op("UnsortedSegmentSum", {values, places, size});
   };
-  const Output ones = builder->Op("OnesLike", {context->dy(0)});
-  const Output is_filled =
-      builder->Op("Sub", {builder->ScalarOf(context->input(1).dtype(), 1), spread(ones)});
-  const Output of_default = builder->Op("Mul", {is_filled, context->dy(1)});
+  const DataType dtype = context->input(1).dtype();
+  const Output counts = spread(builder->Op("OnesLike", {context->dy(0)}));
+  // A place may be named more than once.
+  const Output is_default = builder->Op("Equal", {counts, builder->ScalarOf(dtype, 0)});
+  const Output of_default =
+      builder->Op("Mul", {builder->Op("Cast", {is_default}, {{"DstT", dtype}}), context->dy(1)});
   context->SetDx(1, builder->Op("AddV2", {spread(context->dy(0)), of_default}));
   return absl::OkStatus();
 }

@@ -371,10 +371,11 @@ define_tests(
     reference=_fill_grad,
     gradient=[
         Check(
-            lambda dy: list(
-                gen_ops.sparse_fill_empty_rows_grad(np.array([0, 2, 3, 5], np.int64), dy)
+            lambda dy, places=places: list(
+                gen_ops.sparse_fill_empty_rows_grad(np.array(places, np.int64), dy)
             ),
             (spread("filled", 6),),
         )
+        for places in ([0, 2, 3, 5], [0, 2, 2, 2])
     ],
 )
