@@ -47,7 +47,8 @@ MILLSTREAM_OP("UnicodeDecode")
     .Doc(R"(Decodes strings to code points.
 
 char_values has those of all strings, and those of string i are from row_splits[i] to row_splits[i + 1].
-input_encoding is a name such as "UTF-8", "UTF-16-BE" or "ISO-8859-1". Bytes that are no character are
+input_encoding is a name such as "UTF-8", "UTF-16-BE" or "ISO-8859-1". "UTF-16" and "UTF-32" have the
+byte order that a mark at the beginning tells, or are big-endian. Bytes that are no character are
 replacement_char, or are left out, or are INVALID_ARGUMENT, as errors says. With
 replace_control_characters so are those below 32, which are never INVALID_ARGUMENT.)");
 

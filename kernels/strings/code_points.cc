@@ -79,6 +79,11 @@ class UnitDecoder final : public TextDecoder {
     }
   }
 
+  // Whether a text begins with a byte order mark of this order.
+  bool IsMarked(std::string_view text) const {
+    return text.size() >= bytes_ && UnitAt(text, 0) == 0xFEFF;
+  }
+
  private:
   uint32_t UnitAt(std::string_view text, size_t at) const {
     uint32_t unit = 0;
@@ -106,6 +111,30 @@ class UnitDecoder final : public TextDecoder {
 
   const size_t bytes_;
   const bool big_endian_;
+};
+
+// Units whose order a mark in front of them tells. Without one the first byte is the highest (RFC
+// 2781, section 4.3).
+class MarkedUnitDecoder final : public TextDecoder {
+ public:
+  explicit MarkedUnitDecoder(size_t bytes)
+      : bytes_(bytes), big_(bytes, true), little_(bytes, false) {}
+
+  void Decode(std::string_view text, const CharacterFunction& function) const override {
+    const bool is_little = little_.IsMarked(text);
+    // The mark is no character; its bytes are those of the first one.
+    size_t mark = is_little || big_.IsMarked(text) ? bytes_ : 0;
+    (is_little ? little_ : big_).Decode(text.substr(mark), [&](DecodedCharacter next) {
+      next.bytes += mark;
+      mark = 0;
+      function(next);
+    });
+  }
+
+ private:
+  const size_t bytes_;
+  const UnitDecoder big_;
+  const UnitDecoder little_;
 };
 
 // One character after the other through iconv, so that the bytes of each are known.
@@ -224,6 +253,10 @@ ms::Status MakeTextDecoder(const std::string& encoding, std::unique_ptr<TextDeco
     *decoder = std::make_unique<UnitDecoder>(2, name[5] == 'b');
   } else if (name == "utf32be" || name == "utf32le") {
     *decoder = std::make_unique<UnitDecoder>(4, name[5] == 'b');
+  } else if (name == "utf16" || name == "ucs2") {
+    *decoder = std::make_unique<MarkedUnitDecoder>(2);
+  } else if (name == "utf32" || name == "ucs4") {
+    *decoder = std::make_unique<MarkedUnitDecoder>(4);
   } else {
     const iconv_t converter =
         name.empty() ? reinterpret_cast<iconv_t>(-1) : iconv_open("UTF-32BE", encoding.c_str());

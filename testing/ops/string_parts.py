@@ -60,15 +60,28 @@ _ENCODINGS = {
     "ISO-8859-1": "latin-1",
     "US-ASCII": "ascii",
     "windows-1251": "cp1251",
+    # As without a byte order mark.
+    "UTF-16": "utf-16-be",
+    "UTF-32": "utf-32-be",
 }
+_MARKED = ("UTF-16", "UTF-32")
+_MARK = "\ufeff"
 _CHARACTERS = (*("a", "\t", "\u00e9", "\u65e5", "\U0001f600", "\u0416", "\x01", "\ufeff"),)
 _NO_ENCODINGS = ("no-such", "", "\x7f", "\u00e9", "UTF-8\x7f", "UTF-8//IGNORE")
 _OUTPUTS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
+def _in_order(codec: str, order: str) -> str:
+    """The codec of the same units with another order of bytes."""
+    return codec.removesuffix("be") + order
+
+
 def _encoded(source: Source, encoding: str) -> bytes:
     text = "".join(source.pick(_CHARACTERS) for _ in range(source.integer(0, 5)))
-    encoded = text.encode(_ENCODINGS.get(encoding, "utf-8"), "ignore")
+    codec = _ENCODINGS.get(encoding, "utf-8")
+    if encoding in _MARKED and source.chance(0.7):
+        codec, text = _in_order(codec, source.pick(("be", "le"))), _MARK + text
+    encoded = text.encode(codec, "ignore")
     if encoded and source.chance(0.25):
         place = source.integer(0, len(encoded) - 1)
         bad = source.pick((b"\xff", b"\xc3", b"\xe6\x97", b"\xed\xa0\x80", b"\xd8\x00", b""))
@@ -121,16 +134,19 @@ codecs.register_error("test_replace_one", _replace_one)
 
 def _characters(text: bytes, encoding: str) -> list[tuple[int, int, bool]]:
     """The code point, the bytes and the validity of each character."""
-    codec = _ENCODINGS[encoding]
+    codec, mark = _ENCODINGS[encoding], 0
+    for marked in (_in_order(codec, order) for order in ("be", "le") if encoding in _MARKED):
+        if text.startswith(_MARK.encode(marked)):
+            codec, mark = marked, len(_MARK.encode(marked))
     decoder = codecs.getincrementaldecoder(codec)("test_replace_one")
     found: list[tuple[int, int, bool]] = []
-    begin = 0
-    for i in range(len(text)):
+    begin = 0  # the first character has the bytes of the mark
+    for i in range(mark, len(text)):
         decoded = decoder.decode(text[i : i + 1], i + 1 == len(text))
+        # Bytes that end a bad sequence make a character of their own, or begin one.
+        waiting = len(decoder.getstate()[0])
         for k, character in enumerate(decoded):
-            # Bytes that end a bad sequence and make a character of their own come together.
-            left = len(decoded) - 1 - k
-            end = i + 1 - left if codec == "utf-8" else i + 1
+            end = i + 1 - waiting - (len(decoded) - 1 - k) * len("a".encode(codec))
             found.append((ord(character), end - begin, character != _BAD))
             begin = end
     return found

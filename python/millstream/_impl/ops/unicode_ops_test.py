@@ -46,6 +46,18 @@ def test_offsets_are_those_of_first_bytes() -> None:
         assert run(starts) == [0, 3]
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16", "utf16", "UTF-32"])
+def test_byte_order_is_that_of_the_mark(encoding: str) -> None:
+    size = 4 if "32" in encoding else 2
+    big, little = (f"utf-{8 * size}-{order}" for order in ("be", "le"))
+    texts = ["a\u0416".encode(big), "\ufeffa\u0416".encode(big), "\ufeffa\u0416".encode(little)]
+    with tf.Graph().as_default():
+        points, starts = tf.strings.unicode_decode_with_offsets(texts, encoding)
+        assert run(points) == [points_of("a\u0416")] * 3
+        # The mark is before the first character.
+        assert run(starts) == [[0, size], [0, 2 * size], [0, 2 * size]]
+
+
 def test_results_have_one_dimension_more_than_strings() -> None:
     with tf.Graph().as_default():
         assert run(tf.strings.unicode_decode("ab", "UTF-8")) == [97, 98]
