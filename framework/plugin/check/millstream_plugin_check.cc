@@ -3,8 +3,9 @@
 //   millstream_plugin_check [--json] [--suite NAME]... [--option NAME=VALUE]... [--reference FILE]
 //                           [--patience SECONDS] [--rounds N] FILE
 //
-// The exit status is 0 when no rule failed, 1 when one did, 64 for a wrong command line, 70 when
-// the file of cases beside the program cannot be read.
+// The exit status is 0 when no rule failed, 1 when one did, 2 when no rule failed but processes for
+// checks could not be started, 64 for a wrong command line, 70 when the file of cases beside the
+// program cannot be read.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@
 namespace millstream::plugin_check {
 namespace {
 
+constexpr int kFailures = 1;
+constexpr int kCutShort = 2;
 constexpr int kUsage = 64;
 constexpr int kNoCases = 70;
 
@@ -107,7 +110,8 @@ int Main(int argc, char** argv) {
   const std::string text = arguments.json ? ReportJson(report, suites, arguments.settings.path)
                                           : ReportTable(report, suites);
   std::fputs(text.c_str(), stdout);
-  return report.HasFailures() ? 1 : 0;
+  if (report.HasFailures()) return kFailures;
+  return report.IsCutShort() ? kCutShort : 0;
 }
 
 }  // namespace

@@ -199,6 +199,11 @@ bool Report::HasFailures() const {
                      [](const auto& entry) { return entry.second.failed > 0; });
 }
 
+bool Report::IsCutShort() const {
+  return std::any_of(results_.begin(), results_.end(),
+                     [](const auto& entry) { return entry.second.is_cut_short; });
+}
+
 std::string ReportTable(const Report& report, const std::vector<std::string>& suites) {
   const std::vector<Row> rows = RowsOf(report, suites);
   size_t width = 0;

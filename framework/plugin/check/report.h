@@ -85,6 +85,8 @@ class Report {
 
   const std::map<std::string, RuleResult>& results() const { return results_; }
   bool HasFailures() const;
+  // Whether a rule was cut short.
+  bool IsCutShort() const;
 
  private:
   void CloseCheck();

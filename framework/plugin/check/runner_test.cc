@@ -55,7 +55,6 @@ class RunnerTest : public ::testing::Test {
   }
   const RuleResult& Result(const std::string& rule) { return report_.results().at(rule); }
 
- private:
   Report report_;
 };
 
@@ -63,6 +62,7 @@ TEST_F(RunnerTest, ARulePassesWhenAllItemsRan) {
   RunWith(2);
   EXPECT_EQ(Result("LOAD-OPEN").outcome(), Outcome::kPass);
   EXPECT_EQ(Result("LOAD-OPEN").Detail(3), "2 checks");
+  EXPECT_FALSE(report_.IsCutShort());
   EXPECT_EQ(Result("LOAD-INIT").outcome(), Outcome::kFail);
 }
 
@@ -78,6 +78,8 @@ TEST_F(RunnerTest, WithoutProcessesAllRulesAreSkipped) {
   RunWith(0);
   EXPECT_EQ(Result("LOAD-OPEN").outcome(), Outcome::kSkip);
   EXPECT_THAT(Result("LOAD-INIT").Detail(3), HasSubstr("a process cannot be started"));
+  EXPECT_FALSE(report_.HasFailures());
+  EXPECT_TRUE(report_.IsCutShort());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ from typing import Any
 from millstream._impl.base import package
 
 _DISTRIBUTION = "millstream_plugin_check"
+_WITH_REPORT = (0, 1, 2)
 _WRONG_COMMAND_LINE = 64
 _INDENT = "  "
 
@@ -71,7 +72,8 @@ def run(options: argparse.Namespace, columns: int) -> int:
     Returns
     -------
     int
-        0 when no rule failed, 1 when one did, 2 when nothing could be checked.
+        0 when no rule failed, 1 when one did, 2 when nothing could be checked, or not everything
+        because processes could not be started.
     """
     program = installed_program()
     if program is None:
@@ -91,7 +93,7 @@ def run(options: argparse.Namespace, columns: int) -> int:
     except OSError as error:
         print(f"millstream: {program} cannot be run: {error.strerror}", file=sys.stderr)
         return 2
-    if done.returncode not in (0, 1):
+    if done.returncode not in _WITH_REPORT:
         if done.returncode != _WRONG_COMMAND_LINE:
             print(f"millstream: {program} ended with {done.returncode}", file=sys.stderr)
         return 2
