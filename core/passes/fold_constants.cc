@@ -3,6 +3,10 @@
 // runs the operation's kernel, so no bit changes. If the kernel fails, the operation stays and
 // fails in the step.
 //
+// What reads an Identity of a constant reads the constant. So the iterations of a loop that was
+// unrolled have one matrix of weights, of which there is an Identity in each, and passes that look
+// for products with the same one find them.
+//
 // A value of more than a megabyte is kept only if it is no larger than the inputs of the operation.
 // So a large Fill or Tile stays an operation.
 #include <algorithm>
@@ -48,9 +52,18 @@ std::optional<Tensor> InputOf(const StepOps& ops, const StepOp& op, const Output
   return *std::move(any);
 }
 
+bool IsNameOfConstant(const StepOps& ops, const StepOp& op) {
+  return op.type() == "Identity" && !op.names_kernel() && ops.constant(op.inputs[0]) != nullptr &&
+         !ops.IsVisible(op.outputs[0]);
+}
+
 Status Fold(StepOps* ops, int i) {
   const StepOp& op = ops->op(i);
   if (!MayBeFolded(op)) return absl::OkStatus();
+  if (IsNameOfConstant(*ops, op)) {
+    const Output constant = op.inputs[0];
+    return ops->Forward(i, constant);
+  }
   std::vector<Tensor> inputs;
   int64_t bytes = 0;
   for (const Output& input : op.inputs) {

@@ -161,6 +161,25 @@ def test_the_steps_of_a_batch_share_the_strips_of_their_weights(lengths: Any) ->
     assert ops["_PartMatMul"] == 0
 
 
+def test_the_steps_of_a_frozen_network_have_one_matrix_of_weights() -> None:
+    tf.set_random_seed(1)
+    x = tf.placeholder(tf.float32, [BATCH, STEPS, INPUTS])
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(16), x, dtype=tf.float32)
+    feeds = {x: np.random.RandomState(5).randn(BATCH, STEPS, INPUTS).astype(np.float32)}
+    with _session() as session:
+        wanted = session.run(outputs, feeds)
+        frozen = tf.graph_util.convert_variables_to_constants(
+            session, session.graph.as_graph_def(), [outputs.op.name]
+        )
+    (result,) = tf.import_graph_def(frozen, {x.name: x}, [outputs.name])
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(result, feeds), wanted, rtol=1e-5, atol=1e-5)
+        ops = _ops_of(session, result, feeds)
+    assert ops["_JoinedMatMul"] == 1
+    # The first one, whose state before is constant, may be more operations.
+    assert ops["_LstmStep"] >= STEPS - 1
+
+
 class _Embedding(tf.nn.rnn_cell.BasicRNNCell):
     """A cell that looks its inputs up, which fails where they are no rows of the table."""
 
