@@ -9,14 +9,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/graph/structural_role.h"
 
 namespace millstream {
 namespace {
 
 // Operations that the steps of recurrent networks have. None of them fails because of the numbers
-// that it reads, as a lookup does. And none has a pole, as a quotient has, so that what is computed
-// of zeros is finite.
+// that it reads, as a lookup does; for arrays, see ReadsOrWritesInTurn. And none has a pole, as a
+// quotient has, so that what is computed of zeros is finite.
 constexpr absl::string_view kIdle[] = {"Abs",
                                        "Add",
                                        "AddN",
@@ -75,9 +76,20 @@ constexpr absl::string_view kIdle[] = {"Abs",
                                        "Transpose",
                                        "ZerosLike"};
 
-// True if the operation may run in an iteration that nobody asked for.
-bool MayRunInVain(const StepItem& item) {
-  if (item.is_inner()) return false;
+using Values = absl::flat_hash_set<Output>;
+
+// False for what reads or writes an array at another place than a variable of the loop says. An
+// array has an element for each iteration, but perhaps none at a number that was computed.
+bool ReadsOrWritesInTurn(const StepItem& item, const Values& variables) {
+  const std::string& op = item.node->op().name;
+  const bool has_place = op == "TensorArrayReadV3" || op == "TensorArrayWriteV3";
+  return !has_place || variables.contains(item.inputs[1]);
+}
+
+// True if the operation may run in an iteration that nobody asked for. `variables`: their values in
+// the body.
+bool MayRunInVain(const StepItem& item, const Values& variables) {
+  if (item.is_inner() || !ReadsOrWritesInTurn(item, variables)) return false;
   const Node& node = *item.node;
   switch (RoleOf(node.op().name)) {
     case StructuralRole::kNothing:
@@ -91,11 +103,12 @@ bool MayRunInVain(const StepItem& item) {
 
 bool MayBeMasked(DataType dtype) { return IsFloating(dtype) || IsComplex(dtype); }
 
-// The values that are the variable's in the body: that of its Switch, and Identities of it.
-absl::flat_hash_set<Output> ValuesOf(const LoopForm& form, const CarriedValue& variable) {
-  absl::flat_hash_set<Output> values;
-  if (variable.branch == nullptr) return values;
-  values.insert(variable.branch->output(1));
+// The values that are the variables' in the body: those of their Switches, and Identities of them.
+Values ValuesOf(const LoopForm& form, absl::Span<const CarriedValue> variables) {
+  Values values;
+  for (const CarriedValue& variable : variables) {
+    if (variable.branch != nullptr) values.insert(variable.branch->output(1));
+  }
   for (const StepItem& item : form.body) {
     if (item.is_inner() || RoleOf(item.node->op().name) != StructuralRole::kIdentity) continue;
     if (values.contains(item.inputs[0])) values.insert(item.outputs[0]);
@@ -108,13 +121,15 @@ absl::flat_hash_set<Output> ValuesOf(const LoopForm& form, const CarriedValue& v
 const Node* KeeperOf(const LoopForm& form, const CarriedValue& variable) {
   const Output& next = variable.next->input(0);
   if (!MayBeMasked(next.dtype()) || next.node->op().name != "Select") return nullptr;
-  return ValuesOf(form, variable).contains(next.node->input(1)) ? next.node : nullptr;
+  return ValuesOf(form, {&variable, 1}).contains(next.node->input(1)) ? next.node : nullptr;
 }
 
 }  // namespace
 
 bool MayIdle(const LoopForm& form) {
-  return absl::c_all_of(form.before, MayRunInVain) && absl::c_all_of(form.body, MayRunInVain);
+  const Values variables = ValuesOf(form, form.variables);
+  const auto may = [&](const StepItem& item) { return MayRunInVain(item, variables); };
+  return absl::c_all_of(form.before, may) && absl::c_all_of(form.body, may);
 }
 
 IdleIterations::IdleIterations(const LoopForm& form, GraphCopy* copy) : form_(form), copy_(*copy) {

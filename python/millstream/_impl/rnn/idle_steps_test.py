@@ -152,3 +152,33 @@ def test_states_without_rows_count_the_steps_of_the_longest_sequence() -> None:
     _, (_, count) = tf.nn.dynamic_rnn(_Counting(UNITS), x, lengths, start)
     with _session() as session:
         assert session.run(count, {x: _padded(np.nan), lengths: LENGTHS}) == LONGEST
+
+
+class _Reading(tf.nn.rnn_cell.BasicRNNCell):
+    """A cell that counts the steps of each sequence and reads an array at the largest count."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(UNITS)
+        self._array = array
+
+    @property
+    def state_size(self) -> Any:
+        return (self.output_size, 1)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        number = self._array.read(tf.reduce_max(state[1]))
+        output, _ = super().call(inputs + number, state[0])
+        return output, (output, state[1] + 1)
+
+
+def test_an_array_may_have_elements_for_the_steps_of_the_longest_sequence_alone() -> None:
+    x = tf.placeholder(tf.float32, [BATCH, STEPS, INPUTS])
+    lengths = tf.placeholder(tf.int32, [BATCH])
+    array = tf.TensorArray(tf.float32, LONGEST, clear_after_read=False)
+    array = array.unstack(np.arange(LONGEST, dtype=np.float32))
+    start = (tf.zeros([BATCH, UNITS]), tf.zeros([BATCH, 1], tf.int32))
+    _, state = tf.nn.dynamic_rnn(_Reading(array), x, lengths, start, tf.float32)
+    with _session() as session:
+        last, count = session.run(state, {x: _padded(np.nan), lengths: LENGTHS})
+    assert np.isfinite(last).all()
+    np.testing.assert_array_equal(count[:, 0], LENGTHS)
