@@ -117,6 +117,9 @@ void HostConnection::BeginQuiet() {
   quiet_.store(kIsQuiet | number, std::memory_order_seq_cst);
   if (!ring->in.IsEmpty() || !HasOneCall()) return GiveTurnToReader();
   GiveTurn();
+  // The quiet may have ended meanwhile. Then a message may have woken a reader that found the turn
+  // taken, and sleeps again.
+  if (quiet_.load(std::memory_order_seq_cst) == 0 && !ring->in.IsEmpty()) ring->in.Nudge();
 }
 
 void HostConnection::EndQuiet() {

@@ -181,6 +181,20 @@ TEST_F(HostConnectionTest, AnotherCallBringsAnAwaitedAnswer) {
   }
 }
 
+// Nobody helps, whichever of the calls comes first.
+TEST_F(HostConnectionTest, ACallBesideAnAwaitedOneIsAnswered) {
+  for (int i = 0; i < 500; ++i) {
+    absl::BlockingCounter awaited(1);
+    absl::BlockingCounter answers(1);
+    std::thread other([&] { StartAwaited("Echo", "one", &awaited); });
+    Start("Echo", "two", &answers);
+    answers.Wait();
+    other.join();
+    client_->Beat();
+    awaited.Wait();
+  }
+}
+
 TEST_F(HostConnectionTest, AHeartbeatBringsAnAwaitedAnswer) {
   for (int i = 0; i < 1000; ++i) {
     absl::BlockingCounter answers(1);
