@@ -112,9 +112,9 @@ void SimCluster::EndHere(int task) {
   Task& here = tasks_[task];
   here.is_leaving = true;
   if (sabotage_ == Sabotage::kHasty) network_.End(task);
-  here.server->Stop();
+  std::shared_ptr<Server> server = here.server;  // StopAll may come while it stops
+  server->Stop();
   ++here.ended;
-  std::shared_ptr<Server> server = std::move(here.server);
   here.server = nullptr;
   network_.End(task);
   server.reset();
