@@ -35,6 +35,9 @@ constexpr int kPingPatienceBehindTensorsMs = 60000;
 // How long a broken connection waits before it is tried again.
 constexpr int kFirstBackoffMs = 50;
 constexpr int kLastBackoffMs = 1000;
+// How long a peer has at least to take a connection, by the name GRPC_ARG_MIN_RECONNECT_BACKOFF_MS.
+// Its machine may be busy, or far away.
+constexpr int kConnectPatienceMs = 2000;
 
 struct ClientCall;
 
@@ -188,7 +191,7 @@ std::shared_ptr<Line> ClientChannel::NewLine(bool is_urgent) const {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstBackoffMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstBackoffMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectPatienceMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastBackoffMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingPeriodMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
