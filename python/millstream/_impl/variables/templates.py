@@ -35,6 +35,7 @@ class Template:
         self._custom_getter = custom_getter
         self._scope: VariableScope | None = None
         self._graph: Graph | None = None
+        self._has_begun = False
         self._was_called = False
 
     @property
@@ -77,8 +78,10 @@ class Template:
         """
         if self._scope is not None and self._graph is not get_default_graph():
             raise ValueError(f"The template {self.name!r} has its variables in another graph")
-        # Variables that a first call made before it failed are there for the next one.
-        reuse = True if self._was_called else AUTO_REUSE
+        # A first call may fail after it made variables, or call the template itself. Variables that
+        # are there before it are another's.
+        reuse = True if self._was_called else AUTO_REUSE if self._has_begun else None
+        self._has_begun = True
         scope = variable_scope(self._scope, reuse=reuse) if self._scope else self._new_scope()
         with scope as inner:
             if self._scope is None:

@@ -78,3 +78,20 @@ def test_a_first_call_that_fails_may_be_made_again() -> None:
         template()
     assert template().shape == [2]
     assert [v.op.name for v in template.variables] == ["t/k"]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_two_templates_of_one_unique_name_do_not_share(at_once: bool) -> None:
+    first, second = (
+        tf.make_template("t", scaled, create_scope_now_=at_once, unique_name_="mine")
+        for _ in range(2)
+    )
+    first(tf.constant(1.0))
+    with pytest.raises(ValueError, match="Variable mine/k already exists"):
+        second(tf.constant(1.0))
+
+
+def test_a_variable_that_is_made_twice_is_refused() -> None:
+    template = tf.make_template("t", lambda: scaled(1.0) + scaled(1.0), create_scope_now_=True)
+    with pytest.raises(ValueError, match="Variable t/k already exists"):
+        template()
