@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import millstream as tf
+from millstream._impl.variables.save_slices import place_beside
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +117,33 @@ def test_slots_and_averages_of_parts_are_saved_beside_the_whole(
         fewer = model(2)[2]
         tf.train.Saver().restore(other, path)
         np.testing.assert_array_equal(np.concatenate(other.run(fewer)), expected)
+
+
+def test_slots_in_scopes_are_saved_by_their_own_names(session: tf.Session, tmp_path: Path) -> None:
+    whole = tf.get_variable("w", initializer=TABLE, partitioner=tf.fixed_size_partitioner(2))
+    loss = tf.reduce_sum(tf.square(tf.convert_to_tensor(whole)))
+    slots = []
+    for scope, rate in (("first", 0.1), ("second", 0.2)):
+        with tf.variable_scope(scope):
+            optimizer = tf.train.MomentumOptimizer(rate, 0.9)
+            slots.append((optimizer.minimize(loss), optimizer))
+    session.run(tf.global_variables_initializer())
+    for train, _ in slots:
+        session.run(train)
+    path = tf.train.Saver().save(session, str(tmp_path / "model"))
+    for (_, optimizer), scope in zip(slots, ("first", "second"), strict=True):
+        values = [session.run(optimizer.get_slot(part, "momentum")) for part in whole]
+        saved = tf.train.load_variable(path, f"{scope}/w/Momentum")
+        np.testing.assert_array_equal(saved, np.concatenate(values))
+
+
+def test_what_has_another_shape_than_a_part_is_saved_by_itself() -> None:
+    parts = tf.fixed_size_partitioner(2)
+    part = list(tf.get_variable("w", initializer=TABLE, partitioner=parts))[1]
+    for value, name in (([4.0, 4.0], "w/part_1/columns"), (TABLE[:5], "other")):
+        kept = tf.Variable(value, name=name)
+        place_beside(kept, part)
+        assert kept._get_save_slice_info() is None
 
 
 @pytest.mark.parametrize("axis", [0, 1])

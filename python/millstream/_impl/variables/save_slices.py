@@ -46,18 +46,19 @@ class SaveSliceInfo:
         sizes = " ".join(str(size) for size in self.full_shape)
         return f"{sizes} {':'.join(f'{offset},{size}' for offset, size in pairs)}"
 
-    def beside(self, label: str, rank: int) -> SaveSliceInfo:
+    def beside(self, name: str, rank: int) -> SaveSliceInfo:
         """The place of what is kept beside a part, as an optimizer's slot: beside the whole.
 
         Parameters
         ----------
-        label
-            What follows the name of the part in its name.
+        name
+            The name beside that of the whole.
         rank
             Its number of dimensions, which are the first ones of the part.
         """
-        places = (self.full_shape[:rank], self.var_offset[:rank], self.var_shape[:rank])
-        return SaveSliceInfo(f"{self.full_name}/{label}", *places)
+        return SaveSliceInfo(
+            name, self.full_shape[:rank], self.var_offset[:rank], self.var_shape[:rank]
+        )
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The place as ``SaveSliceInfoDef``; None when the whole is not in the scope.
@@ -84,12 +85,15 @@ def place_beside(kept: Any, variable: Any) -> None:
     Parameters
     ----------
     kept
-        The variable, whose name begins with that of the other one; a scalar is saved by itself.
+        The variable. Unless its name has that of the other one in it and its shape is that of the
+        other one, or the beginning of it, it is saved by itself.
     variable
         The other one; nothing changes unless it is a part.
     """
     place = variable._get_save_slice_info()
-    rank = kept.shape.ndims
-    if place is not None and rank:
-        label = kept.op.name.partition(f"{variable.op.name}/")[2]
-        kept._set_save_slice_info(place.beside(label, rank))
+    if place is None or not kept.shape.is_fully_defined():
+        return
+    part, sizes = f"{variable.op.name}/", kept.shape.as_list()
+    if sizes and sizes == place.var_shape[: len(sizes)] and part in kept.op.name:
+        name = kept.op.name.replace(part, f"{place.full_name}/", 1)
+        kept._set_save_slice_info(place.beside(name, len(sizes)))
