@@ -216,6 +216,12 @@ def test_a_runner_may_help_with_all_that_its_operation_uses(session: tf.Session)
     coord.join(threads)
 
 
+def test_a_runner_whose_operation_meets_others_may_help_anyone() -> None:
+    queue = tf.FIFOQueue(3, tf.float32)
+    total = tf.cluster.all_reduce(tf.constant(1.0), 2, 1, 1, "Add", "Id")
+    assert _names_used(queue.enqueue(total)) is None
+
+
 def test_the_runner_of_another_queue_cannot_help(session: tf.Session) -> None:
     filled = tf.FIFOQueue(3, tf.int32, name="filled")
     empty = tf.FIFOQueue(3, tf.int32, name="empty")

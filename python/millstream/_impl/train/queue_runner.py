@@ -279,7 +279,8 @@ class QueueRunner:
 def _names_used(operation: Any) -> frozenset[str] | None:
     """Names of queues and the like that an operation may fill or empty.
 
-    They are those of all that it depends on. None: it may use any, because it calls a function.
+    They are those of all that it depends on. None: it may use any, because it calls a function, or
+    meets others who are known by numbers.
     """
     names: set[str] = set()
     pending = [getattr(operation, "op", operation)]
@@ -288,9 +289,8 @@ def _names_used(operation: Any) -> frozenset[str] | None:
         op = pending.pop()
         # The value of a constant may be large, and names nothing.
         attributes: Any = {} if op.type == "Const" else op.node_def.attr
-        if "PyFunc" in op.type or any(
-            value.WhichOneof("value") == "func" for value in attributes.values()
-        ):
+        calls = any(value.HasField("func") or value.list.func for value in attributes.values())
+        if calls or "PyFunc" in op.type or op.type.startswith("Collective"):
             return None
         names.add(op.name)
         if "shared_name" in attributes:
