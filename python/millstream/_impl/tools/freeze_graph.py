@@ -24,6 +24,8 @@ _ASSIGNING = {
     "Variable": ("Assign", "T"),
     "VariableV2": ("Assign", "T"),
 }
+# What the name of a part of a variable has after that of the whole.
+_PART = re.compile(r"/part_\d+$")
 
 
 def freeze_graph(
@@ -77,15 +79,16 @@ def freeze_graph(
     Raises
     ------
     ValueError
-        No output or no graph is named.
+        There is no such checkpoint, no output or no graph is named, or the graph has no variables
+        or has them in parts.
     OSError
-        There is no such file or checkpoint.
+        There is no such file.
     """
+    if not input_saved_model_dir and not (input_checkpoint and checkpoint_exists(input_checkpoint)):
+        raise ValueError(f"Input checkpoint '{input_checkpoint}' doesn't exist!")
     outputs = _listed(output_node_names)
     if not outputs:
-        raise ValueError("output_node_names: expected a name at least, got none")
-    if not input_saved_model_dir and not (input_checkpoint and checkpoint_exists(input_checkpoint)):
-        raise OSError(f"input_checkpoint: there is no checkpoint {input_checkpoint!r}")
+        raise ValueError("You need to supply the name of a node to --output_node_names.")
     with Graph().as_default() as graph, Session(graph=graph) as session:
         if input_saved_model_dir:
             loader.load(session, _listed(saved_model_tags), input_saved_model_dir)
@@ -138,7 +141,18 @@ def _add_assigned(graph_def: Any, checkpoint: str) -> list[str]:
     """Add operations that give variables the values of a checkpoint; their names."""
     reader = NewCheckpointReader(checkpoint)
     saved = reader.get_variable_to_shape_map()
-    variables = [node for node in graph_def.node if node.op in _ASSIGNING and node.name in saved]
+    variables = [node for node in graph_def.node if node.op in _ASSIGNING]
+    if not variables:
+        raise ValueError(
+            "No variables were found in this model. It is likely the model was frozen previously. "
+            "You cannot freeze a graph twice."
+        )
+    if any(_PART.sub("", node.name) in saved for node in variables if _PART.search(node.name)):
+        raise ValueError(
+            "Models containing partition variables cannot be converted from checkpoint files. "
+            "Please pass in a SavedModel using the flag --input_saved_model_dir."
+        )
+    variables = [node for node in variables if node.name in saved]
     names = []
     for variable in variables:
         value = make_tensor_proto(reader.get_tensor(variable.name))
@@ -186,6 +200,13 @@ def print_tensors_in_checkpoint_file(
         print(reader.get_tensor(tensor_name))
     else:
         print(reader.debug_string().decode())
-    excluded = re.compile(count_exclude_pattern) if count_exclude_pattern else None
-    counted = [shape for name, shape in shapes.items() if not (excluded and excluded.search(name))]
-    print(f"# Total number of params: {sum(math.prod(shape) for shape in counted)}")
+    is_excluded = re.compile(count_exclude_pattern).search if count_exclude_pattern else None
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    if is_excluded:
+        excluded = [size for name, size in sizes.items() if is_excluded(name)]
+        print(
+            f"# Excluding {len(excluded)} tensors ({sum(excluded)} params) that match "
+            f"{count_exclude_pattern} when counting."
+        )
+        sizes = {name: size for name, size in sizes.items() if not is_excluded(name)}
+    print(f"# Total number of params: {sum(sizes.values())}")

@@ -105,13 +105,33 @@ def test_references_of_older_graphs_are_frozen(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="output_node_names: expected a name at least"):
+    with pytest.raises(ValueError, match="supply the name of a node to --output_node_names"):
         _frozen(tmp_path, "", initializer_nodes="")
-    with pytest.raises(OSError, match="input_checkpoint: there is no checkpoint 'none'"):
+    with pytest.raises(ValueError, match="Input checkpoint 'none' doesn't exist!"):
         freeze_graph("g", None, True, "none", "y", None, None, None, True, None)
     path = str(tmp_path / "model")
+    with pytest.raises(OSError, match=r"none\.pb"):
+        freeze_graph("none.pb", None, True, path, "y", None, None, None, True, None)
     with pytest.raises(ValueError, match="input_graph: expected a file"):
         freeze_graph(None, None, True, path, "y", None, None, None, True, None)
+
+
+def test_a_graph_without_variables_or_with_parts_of_them_is_refused(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        parts = tf.fixed_size_partitioner(2)
+        whole = tf.get_variable("v", initializer=[1.0, 2.0], partitioner=parts)
+        tf.negative(whole, name="y")
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(session, str(tmp_path / "model"))
+        tf.train.write_graph(graph, str(tmp_path), "parts.pb", as_text=False)
+    with tf.Graph().as_default() as graph:
+        tf.negative([1.0, 2.0], name="y")
+        tf.train.write_graph(graph, str(tmp_path), "frozen.pb", as_text=False)
+    for name, message in (("frozen", "cannot freeze a graph twice"), ("parts", "partition var")):
+        with pytest.raises(ValueError, match=message):
+            freeze_graph(
+                str(tmp_path / f"{name}.pb"), None, True, path, "y", None, None, None, True, None
+            )
 
 
 def test_tensors_of_a_checkpoint_are_printed(
@@ -123,6 +143,10 @@ def test_tensors_of_a_checkpoint_are_printed(
         "kept (DT_FLOAT) []\nv (DT_FLOAT) [2]\n# Total number of params: 3\n"
     )
     print_tensors_in_checkpoint_file(path, "v", False, count_exclude_pattern="kept")
-    assert capsys.readouterr().out == "tensor_name:  v\n[1. 2.]\n# Total number of params: 2\n"
+    assert capsys.readouterr().out == (
+        "tensor_name:  v\n[1. 2.]\n"
+        "# Excluding 1 tensors (1 params) that match kept when counting.\n"
+        "# Total number of params: 2\n"
+    )
     print_tensors_in_checkpoint_file(path, None, all_tensors=False, all_tensor_names=True)
     assert "tensor_name:  kept\ntensor_name:  v\n#" in capsys.readouterr().out
