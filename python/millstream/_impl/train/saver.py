@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import os
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -205,11 +205,10 @@ class Saver:
         return [path for path, _ in self._kept.kept]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Take over checkpoints of an earlier saver, the newest last."""
+        """Take over checkpoints of an earlier saver, the newest last. They are never removed."""
         if not isinstance(last_checkpoints, (list, tuple)):
             raise TypeError(f"last_checkpoints: expected a list, got {last_checkpoints!r}")
-        now = time.time()
-        self._kept.take_over((path, now) for path in last_checkpoints)
+        self._kept.take_over((path, math.inf) for path in last_checkpoints)
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]

@@ -165,6 +165,19 @@ def test_one_in_some_hours_is_never_removed(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.index"))) == 3
 
 
+def test_checkpoints_without_a_date_are_never_removed(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.Variable(1.0, name="a")
+        sess.run(tf.global_variables_initializer())
+        saver = tf.train.Saver(max_to_keep=1)
+        before = saver.save(sess, str(tmp_path / "old"), write_meta_graph=False)
+        saver.set_last_checkpoints([before])
+        for step in range(3):
+            saver.save(sess, str(tmp_path / "model"), global_step=step, write_meta_graph=False)
+    names = sorted(path.name for path in tmp_path.glob("*.index"))
+    assert names == ["model-2.index", "old.index"]
+
+
 @pytest.mark.parametrize("jump", [0.0, -1e6, 1e6])
 def test_hours_between_checkpoints_do_not_see_that_the_clock_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
