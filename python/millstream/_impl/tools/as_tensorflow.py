@@ -20,7 +20,7 @@ import sys
 import traceback
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from millstream._impl.protos import json_format, text_format
 from millstream._impl.protos.message import DecodeError, Error, Message
@@ -99,6 +99,15 @@ def is_example(path: str) -> bool:
     return bool(found) and hasattr(importlib.import_module(str(found)), name)
 
 
+class _OwnHandler(logging.StreamHandler[TextIO]):
+    """Prints messages in programs that configure no logging of their own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message, unless handlers of the program do."""
+        if not logging.getLogger().handlers:
+            super().emit(record)
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives the modules below ``tensorflow``."""
 
@@ -152,7 +161,9 @@ def install() -> None:
     logger = package.get_logger()
     logger.name = _ALIAS
     logging.root.manager.loggerDict[_ALIAS] = logger
-    package.logging.set_verbosity(logging.WARNING)
+    handler = _OwnHandler()
+    handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
+    logger.addHandler(handler)
     _install_protobuf()
 
 

@@ -79,6 +79,8 @@ def test_programs_run_under_the_name_of_tensorflow(tmp_path: Path, line: str) ->
         "from tensorflow.python.framework import tensor_shape as ts\n"
         "assert ts.unknown_shape(2).as_list() == [None, None] and ts.scalar() == []\n"
         "assert ts.matrix(2, 3) == [2, 3] and ts.unknown_shape().ndims is None",
+        "from tensorflow.python.platform import tf_logging\n"
+        "assert tf_logging.log is tf.logging.log and tf_logging.info is tf.logging.info",
         "from tensorflow.python.ops import control_flow_ops as c, resource_variable_ops as r\n"
         "v = tf.get_variable('v', [])\n"
         "assert r.is_resource_variable(v) and not r.is_resource_variable(v + 1)\n"
@@ -130,6 +132,19 @@ def test_programs_find_a_version_and_a_logger_that_they_know(tmp_path: Path) -> 
     )
     done = _run(tmp_path, program)
     assert (done.stdout, done.stderr) == ("True\n", "WARNING:tensorflow:before\n")
+
+
+def test_programs_configure_the_messages_of_all_loggers(tmp_path: Path) -> None:
+    program = (
+        "import logging, sys, tensorflow as tf\n"
+        "assert tf.logging.get_verbosity() == logging.WARNING\n"
+        "tf.logging.info('hidden')\n"
+        "form = '%(name)s %(message)s'\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format=form)\n"
+        "tf.logging.info('shown once')\n"
+    )
+    done = _run(tmp_path, program)
+    assert (done.stdout, done.stderr) == ("tensorflow shown once\n", "")
 
 
 def test_suites_are_decorated_as_for_two_modes(tmp_path: Path) -> None:
@@ -305,6 +320,14 @@ def test_functions_of_contrib_that_are_refused_are_listed_with_the_reason() -> N
         "p.py:5: tf.contrib.layers.conv2d is not there: it has other arguments and defaults, among "
         "them an activation; use tf.layers.conv2d"
     )
+
+
+def test_a_program_may_call_what_it_names_as_a_module() -> None:
+    program = "from tensorflow.python.ops import rnn\n{}"
+    (found,) = check_names.missing_names(program.format("rnn(1.0)"), "p.py")
+    assert (found.line, found.name) == (2, "tf.python.ops.rnn")
+    for own in ("def f(rnn): rnn(1.0)", "def rnn(x): pass\nrnn(1.0)", "rnn = min\nrnn(1.0)"):
+        assert check_names.missing_names(program.format(own), "p.py") == []
 
 
 def test_tables_of_contrib_are_there(tmp_path: Path) -> None:

@@ -153,6 +153,7 @@ class _Names:
                 called.add(id(node.func))
             elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 called.update(id(one) for one in node.decorator_list)
+        bound = set(_bound_names(tree))
         for node in ast.walk(tree):
             is_called = id(node) in called
             if isinstance(node, ast.Attribute) and id(node) not in inner:
@@ -163,8 +164,24 @@ class _Names:
                     below = below.value
                 if path is not None and isinstance(node.ctx, ast.Load):
                     yield _Use(node.lineno, path, is_called)
-            elif isinstance(node, ast.Name) and is_called and self._paths.get(node.id):
-                yield _Use(node.lineno, self._paths[node.id], is_called)
+            elif isinstance(node, ast.Name) and is_called and node.id not in bound:
+                path = self._paths.get(node.id)
+                if path:
+                    yield _Use(node.lineno, path, is_called)
+
+
+def _bound_names(tree: ast.AST) -> Iterator[str]:
+    """Names that a program binds otherwise than by imports: where it calls one, it may be its own.
+
+    They are those of arguments, assignments, functions and classes.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
 
 
 def _missing_import(path: str, is_module: bool) -> str | None:

@@ -91,7 +91,7 @@ def _searched_modules() -> list[Any]:
 
 def _searched_for(path: str) -> list[Any]:
     """The public modules, those first whose names end as that of an inner module."""
-    own = path.rpartition(".")[2].removesuffix("_ops")
+    own = path.rpartition(".")[2].removesuffix("_ops").removeprefix("tf_")
     return sorted(_searched_modules(), key=lambda one: not one.__name__.endswith(own))
 
 
