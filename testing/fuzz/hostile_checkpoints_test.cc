@@ -7,6 +7,7 @@
 #include "core/checkpoint/bundle_format.h"
 #include "core/checkpoint/checkpoint_reader.h"
 #include "core/checkpoint/coding.h"
+#include "core/checkpoint/saved_slices_writer.h"
 #include "core/checkpoint/table.h"
 #include "core/checkpoint/tensor_slice.h"
 #include "core/io/crc32c.h"
@@ -187,6 +188,22 @@ TEST_F(HostileCheckpointsTest, AHundredThousandTensorsAreRead) {
   WriteIndex(entries);
   Write(DataPath(kPrefix, 0, 1), std::string(4 * kCount, '\0'));
   EXPECT_EQ(ReadAll(), absl::OkStatus());
+}
+
+TEST_F(HostileCheckpointsTest, ManySmallTensorsOfVersion1AreListed) {
+  constexpr int kCount = 30'000;
+  const StatusOr<Tensor> number = Tensor::Create(DataType::kFloat, Shape({1, 1, 1, 1}));
+  ASSERT_EQ(number.status(), absl::OkStatus());
+  *number->data<float>() = 1;
+  SavedSlicesWriter writer(&files_, kPrefix);
+  for (int i = 0; i < kCount; ++i) {
+    const std::string name = absl::StrCat("the/scope/of/many/variables/", i);
+    ASSERT_EQ(writer.Add(name, SliceSpec(), *number), absl::OkStatus());
+  }
+  ASSERT_EQ(writer.Finish(), absl::OkStatus());
+  const auto reader = CheckpointReader::Open(&files_, kPrefix);
+  ASSERT_EQ(reader.status(), absl::OkStatus());
+  EXPECT_EQ((*reader)->Names().size(), static_cast<size_t>(kCount));
 }
 
 TEST_F(HostileCheckpointsTest, EmptyStringsAreReadHoweverManyThereAre) {
