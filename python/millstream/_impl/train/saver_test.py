@@ -170,7 +170,8 @@ def test_checkpoints_without_a_date_are_never_removed(tmp_path: Path) -> None:
         tf.Variable(1.0, name="a")
         sess.run(tf.global_variables_initializer())
         saver = tf.train.Saver(max_to_keep=1)
-        before = saver.save(sess, str(tmp_path / "old"), write_meta_graph=False)
+        before = str(tmp_path / "old")
+        saver.save(sess, before, write_meta_graph=False)
         saver.set_last_checkpoints([before])
         for step in range(3):
             saver.save(sess, str(tmp_path / "model"), global_step=step, write_meta_graph=False)

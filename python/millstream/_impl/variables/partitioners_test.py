@@ -130,7 +130,8 @@ def test_slots_in_scopes_are_saved_by_their_own_names(session: tf.Session, tmp_p
     session.run(tf.global_variables_initializer())
     for train, _ in slots:
         session.run(train)
-    path = tf.train.Saver().save(session, str(tmp_path / "model"))
+    path = str(tmp_path / "model")
+    tf.train.Saver().save(session, path)
     for (_, optimizer), scope in zip(slots, ("first", "second"), strict=True):
         values = [session.run(optimizer.get_slot(part, "momentum")) for part in whole]
         saved = tf.train.load_variable(path, f"{scope}/w/Momentum")
