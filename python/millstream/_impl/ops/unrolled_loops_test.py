@@ -171,7 +171,9 @@ def test_the_steps_of_a_frozen_network_have_one_matrix_of_weights() -> None:
         frozen = tf.graph_util.convert_variables_to_constants(
             session, session.graph.as_graph_def(), [outputs.op.name]
         )
-    (result,) = tf.import_graph_def(frozen, {x.name: x}, [outputs.name])
+    imported = tf.import_graph_def(frozen, {x.name: x}, [outputs.name])
+    assert imported is not None
+    (result,) = imported
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(result, feeds), wanted, rtol=1e-5, atol=1e-5)
         ops = _ops_of(session, result, feeds)
