@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ with tf.Session(server.target, config=config) as sess:
     while True:
         sess.run(total)
 """
+
+# How late a busy machine, or a far one, takes connections.
+_LATE_SECONDS = 0.5
 
 if not targets.library().exists():
     print("no library connects processes here: its tests do not run")
@@ -121,6 +126,38 @@ def test_tasks_of_a_host_may_be_reached_through_the_network_alone(
         assert is_found == (way != "network")
     finally:
         cluster.end()
+
+
+def _pass_on(source: socket.socket, to: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            to.sendall(data)
+        to.shutdown(socket.SHUT_WR)
+
+
+def _serve_late(listening: socket.socket, address: tuple[str, int]) -> None:
+    """Pass connections on to the address, late."""
+
+    def serve(accepted: socket.socket) -> None:
+        time.sleep(_LATE_SECONDS)
+        with accepted, contextlib.suppress(OSError), socket.create_connection(address) as other:
+            threading.Thread(target=_pass_on, args=(accepted, other), daemon=True).start()
+            _pass_on(other, accepted)
+
+    with contextlib.suppress(OSError):
+        while True:
+            accepted, _ = listening.accept()
+            threading.Thread(target=serve, args=(accepted,), daemon=True).start()
+
+
+def test_a_server_that_takes_connections_late_is_reached() -> None:
+    server = tf.train.Server.create_local_server()
+    with socket.create_server(("localhost", 0)) as listening:
+        own = ("localhost", int(server.target.rpartition(":")[2]))
+        threading.Thread(target=_serve_late, args=(listening, own), daemon=True).start()
+        target = f"grpc://localhost:{listening.getsockname()[1]}"
+        with tf.Graph().as_default(), tf.Session(target) as sess:
+            assert sess.run(tf.constant(1.0) + 2.0) == 3.0
 
 
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
