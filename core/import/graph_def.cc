@@ -176,11 +176,11 @@ Status ImportedToProto(const Graph& graph, const Node& node, proto::NodeDef* mes
   return AttrsToProto(imported.attrs, message->mutable_attr());
 }
 
-// The shape that the output had outside. A reference to the name of a queue or the like is a vector
-// of two names, and its handle a scalar.
-PartialShape OutsideShape(const Graph& graph, const Output& output, bool as_imported) {
-  if (as_imported && output.dtype() == DataType::kResource) {
-    const OpDef* const op = OpRegistry::Global()->FindOrNull(output.node->imported()->op);
+// The shape that the output of a node has outside, where its op is `outside`. A reference to the
+// name of a queue or the like is a vector of two names, and its handle a scalar.
+PartialShape OutsideShape(const Graph& graph, const Output& output, absl::string_view outside) {
+  if (output.dtype() == DataType::kResource) {
+    const OpDef* const op = OpRegistry::Global()->FindOrNull(outside);
     const bool is_reference =
         op != nullptr && output.index < static_cast<int>(op->outputs.size()) &&
         op->outputs[output.index].is_ref && op->outputs[output.index].type == DataType::kString;
@@ -200,7 +200,7 @@ Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
   if (!with_shapes || node.num_outputs() == 0) return absl::OkStatus();
   std::vector<PartialShape> shapes;
   for (int i = 0; i < node.num_outputs(); ++i)
-    shapes.push_back(OutsideShape(graph, node.output(i), as_imported));
+    shapes.push_back(OutsideShape(graph, node.output(i), message->op()));
   return AttrValueToProto(std::move(shapes), &(*message->mutable_attr())["_output_shapes"]);
 }
 

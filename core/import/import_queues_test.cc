@@ -123,6 +123,20 @@ TEST_F(ImportQueuesTest, WritesTheGraphAsItCame) {
   EXPECT_EQ(def.node_size(), 12);
 }
 
+// Outside an operation on a handle has the name of the one on a reference.
+TEST_F(ImportQueuesTest, AHandleIsWrittenWithTheShapeOfTheReferenceThatItIsOutside) {
+  MustImport(NodeText("barrier", "_Barrier", {}, kTypes));
+  const StatusOr<std::string> bytes = ExportGraphDef(graph, /*with_shapes=*/true);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  proto::GraphDef def;
+  ASSERT_TRUE(def.ParseFromString(*bytes));
+  EXPECT_EQ(def.node(0).op(), "Barrier");
+  EXPECT_EQ(def.node(0).attr().at("_output_shapes").list().shape(0).dim_size(), 1);
+  Graph copy;
+  const auto imported = ImportGraphDef(&copy, *bytes, ImportOptions());
+  EXPECT_TRUE(imported.ok()) << imported.status();
+}
+
 TEST_F(ImportQueuesTest, AnAccumulatorRuns) {
   constexpr char kText[] = R"(
     node { name: "a" op: "SparseConditionalAccumulator"
