@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,15 +41,33 @@ with tf.Session(server.target, config=config) as sess:
 # How late a busy machine, or a far one, takes connections.
 _LATE_SECONDS = 0.5
 
+# Passes connections on to a port of this host, late. Prints its own port.
+_RELAY = """
+import socket, sys, threading, time
+def pass_on(source, to):
+    while data := source.recv(1 << 16):
+        to.sendall(data)
+def serve(accepted):
+    time.sleep(float(sys.argv[2]))
+    other = socket.create_connection(("localhost", int(sys.argv[1])))
+    threading.Thread(target=pass_on, args=(accepted, other)).start()
+    pass_on(other, accepted)
+with socket.create_server(("localhost", 0)) as listening:
+    print(listening.getsockname()[1], flush=True)
+    while True:
+        threading.Thread(target=serve, args=(listening.accept()[0],)).start()
+"""
+
 if not targets.library().exists():
     print("no library connects processes here: its tests do not run")
     pytest.skip("no library connects processes", allow_module_level=True)
 
 
-def _start(program: str, *arguments: str) -> subprocess.Popen[bytes]:
+def _start(program: str, *arguments: str, output: bool = False) -> subprocess.Popen[bytes]:
     path = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.Popen([sys.executable, "-c", program, *arguments], env=environment)
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE if output else None)
 
 
 class Cluster:
@@ -128,36 +144,17 @@ def test_tasks_of_a_host_may_be_reached_through_the_network_alone(
         cluster.end()
 
 
-def _pass_on(source: socket.socket, to: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            to.sendall(data)
-        to.shutdown(socket.SHUT_WR)
-
-
-def _serve_late(listening: socket.socket, address: tuple[str, int]) -> None:
-    """Pass connections on to the address, late."""
-
-    def serve(accepted: socket.socket) -> None:
-        time.sleep(_LATE_SECONDS)
-        with accepted, contextlib.suppress(OSError), socket.create_connection(address) as other:
-            threading.Thread(target=_pass_on, args=(accepted, other), daemon=True).start()
-            _pass_on(other, accepted)
-
-    with contextlib.suppress(OSError):
-        while True:
-            accepted, _ = listening.accept()
-            threading.Thread(target=serve, args=(accepted,), daemon=True).start()
-
-
 def test_a_server_that_takes_connections_late_is_reached() -> None:
     server = tf.train.Server.create_local_server()
-    with socket.create_server(("localhost", 0)) as listening:
-        own = ("localhost", int(server.target.rpartition(":")[2]))
-        threading.Thread(target=_serve_late, args=(listening, own), daemon=True).start()
-        target = f"grpc://localhost:{listening.getsockname()[1]}"
+    relay = _start(_RELAY, server.target.rpartition(":")[2], str(_LATE_SECONDS), output=True)
+    try:
+        assert relay.stdout is not None
+        target = f"grpc://localhost:{int(relay.stdout.readline())}"
         with tf.Graph().as_default(), tf.Session(target) as sess:
             assert sess.run(tf.constant(1.0) + 2.0) == 3.0
+    finally:
+        relay.kill()
+        relay.communicate()
 
 
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
