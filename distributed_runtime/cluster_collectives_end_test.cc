@@ -12,7 +12,16 @@
 namespace millstream {
 namespace {
 
-using ClusterCollectivesEndTest = ClusterCollectivesTest;
+class ClusterCollectivesEndTest : public ClusterCollectivesTest {
+ protected:
+  // Runs on a thread of its own, and expects no error.
+  std::thread Start(int task, const Output& fetch) {
+    return std::thread([this, task, fetch] {
+      const Status status = RunOn(task, fetch).status();
+      EXPECT_TRUE(status.ok()) << status;
+    });
+  }
+};
 
 TEST_F(ClusterCollectivesEndTest, AServerThatStopsGivesWhatOthersHaveStillToAskFor) {
   const Output sent = Broadcast(0, 20001, true);
@@ -35,10 +44,7 @@ TEST_F(ClusterCollectivesEndTest, AServerThatStopsWaitsUntilItsPiecesHaveArrived
   const Output sent = Broadcast(1, 20001, true);
   const Output received = Broadcast(0, 20001, false);
   transports_[0]->HoldResponses("CollectivePiece");
-  std::thread receiver([&] {
-    const Status status = RunOn(0, received).status();
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  std::thread receiver = Start(0, received);
   EXPECT_TRUE(RunOn(1, sent).ok());
   std::thread stopping([&] { servers_[1]->Stop(); });
   // It asks until they have.
@@ -52,10 +58,7 @@ TEST_F(ClusterCollectivesEndTest, ALeaderThatStopsWaitsUntilItsAnswersHaveArrive
   const std::vector<Output> sums = {Reduce(0, 0, Numbers(0, 0, 3, 1), 2),
                                     Reduce(1, 0, Numbers(1, 0, 3, 2), 2)};
   transports_[1]->HoldResponses("JoinCollective");
-  std::thread member([&] {
-    const Status status = RunOn(1, sums[1]).status();
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  std::thread member = Start(1, sums[1]);
   EXPECT_TRUE(RunOn(0, sums[0]).ok());
   std::thread stopping([&] { servers_[0]->Stop(); });
   EXPECT_TRUE(Eventually([&] { return transports_[0]->Count("Farewell") > 2; }));
@@ -89,10 +92,7 @@ TEST_F(ClusterCollectivesEndTest, ATaskThatIsSilentHoldsUpNoEndForLong) {
   const Output sent = Broadcast(1, 20001, true);
   const Output received = Broadcast(0, 20001, false);
   transports_[0]->HoldResponses("CollectivePiece");
-  std::thread receiver([&] {
-    const Status status = RunOn(0, received).status();
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  std::thread receiver = Start(0, received);
   EXPECT_TRUE(RunOn(1, sent).ok());
   EXPECT_TRUE(Eventually([&] { return transports_[0]->num_held() == 1; }));
   transports_[1]->Set(Fault::kLost);

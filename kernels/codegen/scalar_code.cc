@@ -4,15 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/codegen/assembler.h"
 #include "kernels/codegen/scalar_registers.h"
 #include "kernels/simd/instruction_set.h"
-
-// Xbyak declares no 64-bit registers where the compiler makes code for another architecture.
-#if defined(__x86_64__)
-#define XBYAK_NO_EXCEPTION
-#define XBYAK_NO_OP_NAMES
-#include <xbyak/xbyak.h>
-#endif
 
 namespace millstream::kernels {
 

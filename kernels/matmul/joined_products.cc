@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/input_shapes.h"
 #include "kernels/common/parallel.h"
 #include "kernels/matmul/gemm.h"
 #include "kernels/matmul/kept_strips.h"
@@ -289,7 +290,7 @@ class SummedProducts {
 
   ms::Status Compute(ms::Frame& frame) const {
     GemmShape shape;
-    MS_TRY(Resolve(Shapes{frame}, &shape));
+    MS_TRY(Resolve(InputShapes{frame}, &shape));
     const uint32_t count = frame.num_inputs() / 2;
     float* a = nullptr;
     float* b = nullptr;
@@ -303,13 +304,6 @@ class SummedProducts {
   }
 
  private:
-  // What a Specialization tells of the inputs.
-  struct Shapes {
-    ms::Frame& frame;
-    uint32_t num_inputs() const { return frame.num_inputs(); }
-    ms::Shape input(uint32_t i) const { return frame.input(i).shape(); }
-  };
-
   // The sum of products is one product, of the matrices one below the other.
   template <typename Inputs>
   static ms::Status Resolve(const Inputs& inputs, GemmShape* shape) {

@@ -9,6 +9,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/gelu.h"
+#include "kernels/common/input_shapes.h"
 #include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/strip_blocks.h"
 #include "kernels/matmul/window_product.h"
@@ -115,7 +116,7 @@ class DenseLayer {
 
   ms::Status Specialize(ms::Specialization& specialization) const {
     auto plan = std::make_unique<DensePlan>();
-    MS_TRY(Resolve(Shapes{specialization}, &plan->shape));
+    MS_TRY(Resolve(specialization, &plan->shape));
     const DenseShape& shape = plan->shape;
     const ms::View weights = specialization.constant(1);
     if (weights.is_null() || weights.size() == 0) {
@@ -134,7 +135,7 @@ class DenseLayer {
       shape = plan->shape;
       if (plan->kept != nullptr) strips = plan->kept->data()->values;
     } else {
-      MS_TRY(Resolve(Views{frame}, &shape));
+      MS_TRY(Resolve(InputShapes{frame}, &shape));
     }
     ms::View output;
     MS_TRY(frame.Output(0, ms::Shape{shape.m, shape.n}, &output));
@@ -144,34 +145,24 @@ class DenseLayer {
   }
 
  private:
-  // What a Specialization and a Frame tell of the inputs.
-  struct Shapes {
-    const ms::Specialization& specialization;
-    ms::Shape operator[](uint32_t i) const { return specialization.input(i); }
-  };
-  struct Views {
-    const ms::Frame& frame;
-    ms::Shape operator[](uint32_t i) const { return frame.input(i).shape(); }
-  };
-
   template <typename Inputs>
   ms::Status Resolve(const Inputs& inputs, DenseShape* shape) const {
-    const ms::Shape a = inputs[0];
-    const ms::Shape b = inputs[1];
+    const ms::Shape a = inputs.input(0);
+    const ms::Shape b = inputs.input(1);
     if (a.rank() != 2 || b.rank() != 2 || a[1] != b[transpose_ ? 1 : 0]) {
       return ms::InvalidArgument(
           "a and b must be matrices that can be multiplied, their shapes are ", a.ToString(),
           " and ", b.ToString());
     }
     *shape = DenseShape{a[0], a[1], b[transpose_ ? 0 : 1]};
-    if (biases_ == 1 && inputs[2] != ms::Shape{shape->n}) {
+    if (biases_ == 1 && inputs.input(2) != ms::Shape{shape->n}) {
       return ms::InvalidArgument("the bias must be a vector of ", shape->n, ", its shape is ",
-                                 inputs[2].ToString());
+                                 inputs.input(2).ToString());
     }
     const auto addend = static_cast<uint32_t>(2 + biases_);
-    if (addends_ == 1 && inputs[addend] != ms::Shape{shape->m, shape->n}) {
+    if (addends_ == 1 && inputs.input(addend) != ms::Shape{shape->m, shape->n}) {
       return ms::InvalidArgument("the addend must have the shape of the product, [", shape->m, ",",
-                                 shape->n, "], its shape is ", inputs[addend].ToString());
+                                 shape->n, "], its shape is ", inputs.input(addend).ToString());
     }
     return ms::Status();
   }

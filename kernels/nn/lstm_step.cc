@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/input_shapes.h"
 #include "kernels/common/vector_math.h"
 #include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/strip_blocks.h"
@@ -89,7 +90,7 @@ class LstmStep {
 
   ms::Status Specialize(ms::Specialization& specialization) const {
     auto plan = std::make_unique<StepPlan>();
-    MS_TRY(Resolve(Shapes{specialization}, &plan->shape));
+    MS_TRY(Resolve(specialization, &plan->shape));
     const StepShape& shape = plan->shape;
     const ms::View b = specialization.constant(kWeights);
     int64_t floats = shape.product_size();
@@ -109,7 +110,7 @@ class LstmStep {
     if (plan != nullptr) {
       shape = plan->shape;
     } else {
-      MS_TRY(Resolve(Views{frame}, &shape));
+      MS_TRY(Resolve(InputShapes{frame}, &shape));
     }
     ms::View next_h;
     ms::View next_c;
@@ -146,34 +147,24 @@ class LstmStep {
   static constexpr uint32_t kWeights = 3;
   static constexpr uint32_t kBias = 4;
 
-  // What a Specialization and a Frame tell of the inputs.
-  struct Shapes {
-    const ms::Specialization& specialization;
-    ms::Shape operator[](uint32_t i) const { return specialization.input(i); }
-  };
-  struct Views {
-    const ms::Frame& frame;
-    ms::Shape operator[](uint32_t i) const { return frame.input(i).shape(); }
-  };
-
   template <typename Inputs>
   ms::Status Resolve(const Inputs& inputs, StepShape* shape) const {
-    const ms::Shape h = inputs[1];
+    const ms::Shape h = inputs.input(1);
     if (h.rank() != 2 || h[1] % kStripColumns != 0) {
       return ms::InvalidArgument("h must be a matrix with a multiple of ", kStripColumns,
                                  " columns, its shape is ", h.ToString());
     }
     *shape = StepShape{h[0], h[1]};
     const ms::Shape gates = {shape->rows, shape->columns()};
-    MS_TRY(Check("x_gates", inputs[0], gates));
-    MS_TRY(Check("c", inputs[2], h));
-    const ms::Shape b = inputs[kWeights];
+    MS_TRY(Check("x_gates", inputs.input(0), gates));
+    MS_TRY(Check("c", inputs.input(2), h));
+    const ms::Shape b = inputs.input(kWeights);
     if (b.rank() != 2 || b[1] != gates[1] || first_row_ > b[0] || h[1] > b[0] - first_row_) {
       return ms::InvalidArgument("b must be a matrix of ", gates[1], " columns with rows ",
                                  first_row_, " to ", first_row_ + h[1], ", its shape is ",
                                  b.ToString());
     }
-    return biases_ == 0 ? ms::Status() : Check("bias", inputs[kBias], {gates[1]});
+    return biases_ == 0 ? ms::Status() : Check("bias", inputs.input(kBias), {gates[1]});
   }
 
   static ms::Status Check(const char* argument, const ms::Shape& shape, const ms::Shape& wanted) {
