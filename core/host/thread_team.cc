@@ -5,10 +5,14 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -19,10 +23,27 @@
 namespace millstream {
 namespace {
 
-// How long a worker looks for the next loop before it sleeps.
-constexpr int kSpins = 2000;
+// Loads between two looks at the clock, about half a microsecond.
+constexpr int kLoadsAtOnce = 32;
+// How often the caller looks whether the workers are done before it gives way to others.
+constexpr int kLooksForWorkers = 64;
 
 constexpr uint64_t kMaxWorkers = 1 << 16;
+
+int64_t Nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Tells the processor that the thread waits for another.
+inline void Relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 int AffinityThreads() {
   cpu_set_t set;
@@ -96,13 +117,43 @@ void ThreadTeam::TakePieces() {
   RestoreFloatControl(control, line.text().empty() ? "a parallel loop" : line.text());
 }
 
-// Returns when another loop than `seen` is announced. The announcing thread changes the word before
-// it reads the number of sleepers. A sleeper increments the number before it reads the word. So at
-// least one of the two sees the other.
-void ThreadTeam::AwaitLoop(uint64_t seen) {
-  for (int spin = 0; spin < kSpins; ++spin) {
-    if (announced_.load(std::memory_order_acquire) != seen) return;
+// Returns when another loop than `seen` is announced.
+void ThreadTeam::AwaitLoop(uint64_t seen, SpinPatience* patience) {
+  const int64_t since = Nanoseconds();
+  if (Look(seen, since, patience)) return;
+  Sleep(seen);
+  patience->Ended(Nanoseconds() - since);
+}
+
+// True when another loop than `seen` is announced, false when the patience is at its end. Threads
+// that want this processor get it soon: those of a library that a kernel calls, or of a busy
+// machine. A loop that is announced is not kept waiting for a look at the clock.
+bool ThreadTeam::Look(uint64_t seen, int64_t since, SpinPatience* patience) const {
+  const int64_t end = since + patience->limit();
+  int64_t now = since;
+  while (now < end) {
+    for (int i = 0; i < kLoadsAtOnce; ++i) {
+      if (announced_.load(std::memory_order_acquire) != seen) {
+        patience->Ended(now - since);
+        return true;
+      }
+      Relax();
+    }
+    const int64_t before = Nanoseconds();
+    std::this_thread::yield();
+    now = Nanoseconds();
+    if (now - before > SpinPatience::kInterruption) {
+      patience->Interrupted();
+      return false;
+    }
   }
+  return false;
+}
+
+// Sleeps until another loop than `seen` is announced. The announcing thread changes the number of
+// the loop before it reads that of the sleepers. A sleeper increments the latter before it reads
+// the former. So at least one of the two sees the other.
+void ThreadTeam::Sleep(uint64_t seen) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   while (true) {
     const uint32_t word = wake_.load(std::memory_order_seq_cst);
@@ -113,15 +164,40 @@ void ThreadTeam::AwaitLoop(uint64_t seen) {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// True if the worker takes part in the loop, which has not been closed. Its caller waits for it
+// from now on.
+bool ThreadTeam::Join(uint64_t announced) {
+  const uint64_t number = announced / kMaxWorkers;
+  uint64_t joined = joined_.load(std::memory_order_acquire);
+  while (joined / kMaxWorkers == number) {
+    if (joined_.compare_exchange_weak(joined, joined + 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
 void ThreadTeam::Work(int worker) {
   uint64_t seen = 0;
+  SpinPatience patience;
   EnsureSignalStack();
   while (true) {
-    AwaitLoop(seen);
+    AwaitLoop(seen, &patience);
     seen = announced_.load(std::memory_order_acquire);
-    if (worker < static_cast<int>(seen % kMaxWorkers)) {
+    if (worker < static_cast<int>(seen % kMaxWorkers) && Join(seen)) {
       TakePieces();
-      running_.fetch_sub(1, std::memory_order_acq_rel);
+      finished_.fetch_add(1, std::memory_order_acq_rel);
+    }
+  }
+}
+
+// Closes the loop, in which no piece is left, and waits for the workers that take part in it.
+void ThreadTeam::AwaitJoined() {
+  const uint64_t joined = joined_.fetch_or(kClosed, std::memory_order_acq_rel) % kMaxWorkers;
+  int looks = 0;
+  while (finished_.load(std::memory_order_acquire) != joined) {
+    if (++looks <= kLooksForWorkers) {
+      Relax();
+    } else {
+      std::this_thread::yield();
     }
   }
 }
@@ -134,16 +210,17 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
   const int workers = std::min(threads - 1, workers_);
   loop_ = Loop{function, user, total, piece, running_code};
   next_.store(0, std::memory_order_relaxed);
-  running_.store(workers, std::memory_order_relaxed);
+  finished_.store(0, std::memory_order_relaxed);
   const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
+  joined_.store(number * kMaxWorkers, std::memory_order_release);
   announced_.store(number * kMaxWorkers + workers, std::memory_order_seq_cst);
-  wake_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) {
+    wake_.fetch_add(1, std::memory_order_seq_cst);
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&wake_), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
             nullptr, 0);
   }
   TakePieces();
-  while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  AwaitJoined();
   is_busy_.store(false, std::memory_order_release);
 }
 

@@ -3,8 +3,10 @@
 #define MILLSTREAM_CORE_HOST_THREAD_TEAM_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
+#include "core/host/spin_patience.h"
 #include "framework/plugin/plugin.h"
 #include "framework/plugin/running_code.h"
 
@@ -26,8 +28,10 @@ class ParallelPermit {
 };
 
 // Worker threads that run one loop at a time together with the caller of Run. Workers are started
-// when they are first needed. Between loops they spin for a short time and then sleep. There are no
-// locks: a caller that finds the team busy runs its loop alone, and workers sleep on a futex.
+// when they are first needed. Between loops they look for the next one for a while
+// (core/host/spin_patience.h) and then sleep. A worker that comes when no piece is left, because it
+// slept or another process has its processor, is not waited for. There are no locks: a caller that
+// finds the team busy runs its loop alone, and workers sleep on a futex.
 class ThreadTeam {
  public:
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
@@ -50,19 +54,34 @@ class ThreadTeam {
   };
   void StartWorkers(int workers);  // or fewer, if the system provides no more threads
   void Work(int worker);
-  void AwaitLoop(uint64_t seen);
+  void AwaitLoop(uint64_t seen, SpinPatience* patience);
+  bool Look(uint64_t seen, int64_t since, SpinPatience* patience) const;
+  void Sleep(uint64_t seen);
+  bool Join(uint64_t announced);
+  void AwaitJoined();
   void TakePieces();
   uint64_t Next(const Loop& loop);  // where the piece begins that the caller takes
 
+  // Members of different lines of the cache are written by different threads at different times.
+  static constexpr size_t kCacheLine = 64;
+
   std::atomic<bool> is_busy_{false};  // a thread is in Run
   int workers_ = 0;  // number of started workers; only the thread that set is_busy_ accesses it
-  // The loop's number times 2^16, plus the number of workers that take part in it.
-  std::atomic<uint64_t> announced_{0};
-  std::atomic<uint32_t> wake_{0};  // changes with every loop; sleepers wait on it
+  std::atomic<uint32_t> wake_{0};  // changes with every loop for which workers are woken
   std::atomic<int> sleepers_{0};
-  std::atomic<int> running_{0};  // workers of this loop that have not finished
-  std::atomic<uint64_t> next_{0};
-  Loop loop_{};  // the caller writes it before it changes announced_
+
+  // The loop's number times 2^16, plus the number of workers that may take part in it.
+  alignas(kCacheLine) std::atomic<uint64_t> announced_{0};
+  // The caller writes it before it changes announced_, and when nobody takes part.
+  Loop loop_{};
+
+  alignas(kCacheLine) std::atomic<uint64_t> next_{0};
+  // The number of the loop that workers may join, times 2^16, plus those that did. When the loop
+  // has no piece left, the caller closes it: kClosed is set.
+  std::atomic<uint64_t> joined_{kClosed};
+  std::atomic<uint64_t> finished_{0};  // of those that joined
+
+  static constexpr uint64_t kClosed = uint64_t{1} << 63;
 };
 
 // The host's "ms.threads/1".

@@ -1,6 +1,8 @@
 #include "core/host/thread_team.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -57,6 +59,50 @@ TEST(ThreadTeamTest, WakesWorkersThatSleep) {
     team->Run(3, 64, 1, &Visits::Visit, &visits);
     ASSERT_TRUE(visits.AllOnce()) << "loop " << loop;
   }
+}
+
+// Both threads of a loop of two units, each of which waits for the other.
+struct Meeting {
+  static void Visit(void* user, uint64_t, uint64_t) {
+    auto* const meeting = static_cast<Meeting*>(user);
+    if (!pthread_equal(pthread_self(), meeting->caller)) meeting->worker = pthread_self();
+    ++meeting->arrived;
+    while (meeting->arrived < 2) std::this_thread::yield();
+  }
+  const pthread_t caller = pthread_self();
+  std::atomic<pthread_t> worker{};
+  std::atomic<int> arrived{0};
+};
+
+std::atomic<bool> is_held{false};
+std::atomic<bool> is_released{false};
+
+// Holds the thread that gets the signal.
+void Hold(int) {
+  is_held = true;
+  while (!is_released) sched_yield();
+}
+
+TEST(ThreadTeamTest, DoesNotWaitForAWorkerThatComesWhenAllIsDone) {
+  auto* const team = new ThreadTeam();  // its thread lives as long as the process
+  Meeting meeting;
+  team->Run(2, 2, 1, &Meeting::Visit, &meeting);
+  struct sigaction hold = {};
+  struct sigaction usual = {};
+  hold.sa_handler = &Hold;
+  ASSERT_EQ(sigaction(SIGUSR1, &hold, &usual), 0);
+  ASSERT_EQ(pthread_kill(meeting.worker, SIGUSR1), 0);
+  while (!is_held) std::this_thread::yield();
+  for (int loop = 0; loop < 3; ++loop) {
+    Visits alone(100);
+    team->Run(2, 100, 1, &Visits::Visit, &alone);
+    EXPECT_TRUE(alone.AllOnce()) << "loop " << loop;
+  }
+  is_released = true;
+  Meeting again;
+  team->Run(2, 2, 1, &Meeting::Visit, &again);
+  EXPECT_TRUE(pthread_equal(again.worker, meeting.worker));
+  ASSERT_EQ(sigaction(SIGUSR1, &usual, nullptr), 0);
 }
 
 // Each unit of a loop is a loop of its own.
