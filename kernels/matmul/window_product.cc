@@ -197,14 +197,16 @@ struct Strips {
 // ---- Few rows ----
 
 // Few rows are multiplied with several strips side by side. A multiplication waits for the one
-// before it in its sum, so a processor wants eight vectors of sums at once, more than a tile of few
-// rows has. Each strip is read from its first row to its last, as memory likes it.
+// before it in its sum, so a processor wants four vectors of sums at once where the second cache
+// gives it one vector a cycle, more than a tile of few rows has. Each strip is read from its first
+// row to its last, as memory likes it. Strips of a depth that is a multiple of 64 share places of
+// the first cache, so that more than four of them would push each other out.
 template <int kBytes>
 constexpr int kFewRows = kBytes == 64   ? 6
                          : kBytes == 32 ? 2
                                         : 1;
 template <int kBytes, int kRows>
-constexpr int kStripsAtOnce = kRows == 1 ? kBytes / 8 : kBytes / 16;
+constexpr int kStripsAtOnce = kRows == 1 && kBytes < 64 ? kBytes / 8 : kBytes / 16;
 
 // Up to kFewRows rows.
 template <int kBytes>
