@@ -9,6 +9,10 @@ namespace millstream::kernels {
 ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
     : shape_(shape), direction_(direction), threads_(std::max(1, threads)) {
   if (shape_.HasNoProducts()) return;
+  if (direction_ == ConvDirection::kForward && WinogradBlocks::Suits(shape_)) {
+    winograd_ = std::make_unique<ConvWinograd>(shape_, threads_);
+    return;
+  }
   if (direction_ == ConvDirection::kForward && ConvStrips::Suits(shape_)) {
     strips_ = std::make_unique<ConvStrips>(shape_);
     return;
@@ -29,6 +33,7 @@ ConvPlan::ConvPlan(const ConvShape& shape, ConvDirection direction, int threads)
 }
 
 uint64_t ConvPlan::scratch_bytes() const {
+  if (winograd_ != nullptr) return winograd_->scratch_bytes();
   if (strips_ != nullptr) return strips_->scratch_bytes();
   if (product_ != nullptr) return product_->scratch_bytes();
   if (filter_gradient_ != nullptr) return filter_gradient_->scratch_bytes();
@@ -37,6 +42,7 @@ uint64_t ConvPlan::scratch_bytes() const {
 }
 
 void ConvPlan::KeepFilter(const float* filter) {
+  if (winograd_ != nullptr) winograd_->KeepFilter(filter);
   if (strips_ != nullptr) strips_->KeepFilter(filter);
   if (product_ != nullptr) product_->KeepRight(filter);
   if (input_gradient_ != nullptr) input_gradient_->KeepFilter(filter);
@@ -45,6 +51,9 @@ void ConvPlan::KeepFilter(const float* filter) {
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
                          void* scratch, const ProductEpilogue& epilogue) const {
+  if (winograd_ != nullptr) {
+    return winograd_->Run(frame, input, filter, epilogue, output, scratch);
+  }
   if (strips_ != nullptr) {
     return strips_->Run(frame, input, filter, epilogue, output, scratch);
   }

@@ -1,7 +1,7 @@
-// How one float32 convolution problem is computed: forwards by our own products with strips of the
-// filter where they are fastest, as a matrix product where it is one, else by oneDNN's
-// convolutions, which for the filter's gradient get the batch in pieces, and which compute the
-// input's forwards where they can.
+// How one float32 convolution problem is computed: forwards by Winograd's filtering or by our own
+// products with strips of the filter where they are fastest, as a matrix product where it is one,
+// else by oneDNN's convolutions, which for the filter's gradient get the batch in pieces, and which
+// compute the input's forwards where they can.
 #ifndef MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 #define MILLSTREAM_KERNELS_NN_CONV_PLAN_H_
 
@@ -17,6 +17,7 @@
 #include "kernels/nn/conv_input_gradient.h"
 #include "kernels/nn/conv_shape.h"
 #include "kernels/nn/conv_strips.h"
+#include "kernels/nn/conv_winograd.h"
 
 namespace millstream::kernels {
 
@@ -34,7 +35,7 @@ class ConvPlan : public ms::ShapeState {
   void KeepFilter(const float* filter);
 
   // True if Run does what an epilogue says; otherwise it is the caller's to do.
-  bool TakesEpilogue() const { return strips_ != nullptr; }
+  bool TakesEpilogue() const { return winograd_ != nullptr || strips_ != nullptr; }
 
   // The tensor that `direction` computes is written, the other two are read.
   ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch,
@@ -49,6 +50,7 @@ class ConvPlan : public ms::ShapeState {
   ConvDirection direction_;
   int threads_;
   // At most one kind is there; none when the problem has no products.
+  std::unique_ptr<ConvWinograd> winograd_;
   std::unique_ptr<ConvStrips> strips_;
   std::unique_ptr<Gemm> product_;
   std::unique_ptr<const ConvFilterGradient> filter_gradient_;
