@@ -10,7 +10,7 @@ constexpr int64_t kLine = 16;         // floats of a cache line
 constexpr int64_t kSetsOfWay = 1024;  // floats that are as far apart share the places of a cache
 
 // A block has whole tiles of the product's rows where it can. Its transformed input has about this
-// many numbers (0.6 MiB), and a group's sums half as many: they share a second cache of 1 MiB.
+// many numbers (0.6 MiB), a group's sums at most 0.4 MiB: they share a second cache of 1 MiB.
 constexpr int64_t kTileRows = 12;
 constexpr int64_t kMostRows = 96;
 constexpr int64_t kNumbersOfBlock = 160 * 1024;
