@@ -9,18 +9,22 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/nn/conv_batches.h"
 #include "kernels/nn/conv_shape.h"
+#include "kernels/nn/conv_winograd.h"
 
 namespace millstream::kernels {
 
 // Where windows move by single steps, the input's gradient is a convolution as well: the output's
 // gradient is its input, and the filter is turned upside down and read with its channels exchanged
 // (Dumoulin, Visin, A guide to convolution arithmetic for deep learning, 2016, section 4.2). Worth
-// a turned copy of the filter, because the library computes such problems forwards faster.
+// a turned copy of the filter, because Winograd's filtering or, where that is not for the problem,
+// the library computes such problems forwards faster. For the former the copy's channels are
+// exchanged as well.
+//
 // Run may be called from several threads at once.
 class ConvInputGradient {
  public:
-  // Null where the problem is no such one, or where the library has no fast forward convolution for
-  // it. `shape` must have products; `threads`: how many Run will usually be given.
+  // Null where the problem is no such one, or where there is no fast forward convolution for it.
+  // `shape` must have products; `threads`: how many Run will usually be given.
   static std::unique_ptr<ConvInputGradient> Make(const ConvShape& shape, int threads);
 
   uint64_t scratch_bytes() const;
@@ -32,12 +36,18 @@ class ConvInputGradient {
 
  private:
   ConvInputGradient(const ConvShape& shape, const ConvShape& turned, int threads);
-  uint64_t library_bytes() const;
+  uint64_t forward_bytes() const;
   void TurnTaps(int64_t begin, int64_t end, const float* filter, float* turned) const;
+  ms::Status RunForward(ms::Frame& frame, const float* output_gradient, const float* turned,
+                        float* input_gradient, void* scratch) const;
 
-  int64_t taps_;             // positions of the window
-  int64_t tap_size_;         // elements of the filter at each
-  std::vector<float> kept_;  // the turned filter; empty when it may change
+  int64_t taps_;         // positions of the window
+  int64_t in_channels_;  // of the filter at each
+  int64_t out_channels_;
+  bool is_kept_ = false;     // the filter never changes
+  std::vector<float> kept_;  // the turned filter for the library, if it is kept
+  // One of the two.
+  std::unique_ptr<ConvWinograd> winograd_;
   ConvBatches library_;
 };
 

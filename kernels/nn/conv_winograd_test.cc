@@ -72,7 +72,7 @@ std::vector<Case> Cases() {
           {2, 19, 23, 64, 64}};
 }
 
-// Convolves by the plain op, or by the fused one with a bias, what is added, and Relu6.
+// Convolves by the plain op, or by the fused one, or computes the gradient of the input.
 class Convolution {
  public:
   explicit Convolution(const Case& c) : case_(c) {}
@@ -88,7 +88,17 @@ class Convolution {
 
   std::vector<float> Run(const std::vector<float>& x, const std::vector<float>& w) const {
     KernelTester t("Conv2D");
-    Prepare(&t, x, w);
+    SetAttributes(&t);
+    Feed(&t, x, w);
+    return Result(&t);
+  }
+  std::vector<float> RunGradient(const std::vector<float>& dy, const std::vector<float>& w) const {
+    const std::vector<int64_t> dims = case_.InputDims();
+    KernelTester t("Conv2DBackpropInput");
+    SetAttributes(&t);
+    t.ConstInput<int32_t>({4}, std::vector<int32_t>(dims.begin(), dims.end()));
+    FeedFilter(&t, w);
+    t.Input<float>(case_.OutputDims(), dy);
     return Result(&t);
   }
   std::vector<float> RunFused(const std::vector<float>& x, const std::vector<float>& w,
@@ -96,21 +106,27 @@ class Convolution {
                               const std::vector<float>& added) const {
     KernelTester t("_FusedConv2D");
     t.Attr("fused_ops", ops);
-    Prepare(&t, x, w);
+    SetAttributes(&t);
+    Feed(&t, x, w);
     t.Input<float>({case_.out}, bias);
     if (!added.empty()) t.Input<float>(case_.OutputDims(), added);
     return Result(&t);
   }
 
  private:
-  void Prepare(KernelTester* t, const std::vector<float>& x, const std::vector<float>& w) const {
+  void SetAttributes(KernelTester* t) const {
     const std::array<int64_t, 4>& p = case_.pads;
     t->Attr("T", MS_FLOAT32).Attr("padding", std::string("EXPLICIT"));
     t->Attr("data_format", std::string("NHWC")).Outputs({MS_FLOAT32}).Threads(threads_);
     t->Attr("strides", std::vector<int64_t>{1, 1, 1, 1});
     t->Attr("dilations", std::vector<int64_t>{1, 1, 1, 1});
     t->Attr("explicit_paddings", std::vector<int64_t>{0, 0, p[0], p[1], p[2], p[3], 0, 0});
+  }
+  void Feed(KernelTester* t, const std::vector<float>& x, const std::vector<float>& w) const {
     t->Input<float>(case_.InputDims(), x);
+    FeedFilter(t, w);
+  }
+  void FeedFilter(KernelTester* t, const std::vector<float>& w) const {
     is_constant_ ? t->ConstInput<float>(case_.FilterDims(), w)
                  : t->Input<float>(case_.FilterDims(), w);
   }
@@ -151,6 +167,28 @@ std::vector<float> Reference(const Case& c, const std::vector<float>& x,
     for (const double sum : SumsOf(c, x, w, pixel)) result.push_back(static_cast<float>(sum));
   }
   return result;
+}
+
+// The gradient of the input, in double.
+std::vector<float> ReferenceGradient(const Case& c, const std::vector<float>& dy,
+                                     const std::vector<float>& w) {
+  std::vector<double> sums(c.input_size(), 0);
+  for (int64_t pixel = 0; pixel < c.batch * c.rows() * c.columns(); ++pixel) {
+    const int64_t image = pixel / (c.rows() * c.columns());
+    for (int64_t tap = 0; tap < 9; ++tap) {
+      const int64_t i = pixel / c.columns() % c.rows() + tap / 3 - c.pads[0];
+      const int64_t j = pixel % c.columns() + tap % 3 - c.pads[2];
+      if (i < 0 || i >= c.height || j < 0 || j >= c.width) continue;
+      for (int64_t k = 0; k < c.in; ++k) {
+        double& sum = sums[((image * c.height + i) * c.width + j) * c.in + k];
+        const float* const weights = w.data() + (tap * c.in + k) * c.out;
+        for (int64_t o = 0; o < c.out; ++o) {
+          sum += static_cast<double>(dy[pixel * c.out + o]) * static_cast<double>(weights[o]);
+        }
+      }
+    }
+  }
+  return {sums.begin(), sums.end()};
 }
 
 std::vector<float> SmallIntegers(int64_t count, uint32_t seed) {
@@ -215,6 +253,23 @@ TEST(WinogradTest, FractionsAreCloseToSumsInDouble) {
     const std::vector<float> w = Fractions(c.filter_size(), 2);
     const double most = 9 * static_cast<double>(c.in) * std::numeric_limits<float>::epsilon();
     EXPECT_TRUE(IsNear(Convolution(c).Run(x, w), Reference(c, x, w), 0, most));
+  }
+}
+
+// It is a convolution of the same kind where the padding does not exceed the windows.
+TEST(WinogradTest, TheInputsGradient) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.ToString());
+    const std::vector<float> whole = SmallIntegers(c.output_size(), 13);
+    const std::vector<float> whole_filter = SmallIntegers(c.filter_size(), 14);
+    const std::vector<float> dy = Fractions(c.output_size(), 15);
+    const std::vector<float> w = Fractions(c.filter_size(), 16);
+    EXPECT_EQ(Convolution(c).RunGradient(whole, whole_filter),
+              ReferenceGradient(c, whole, whole_filter));
+    const std::vector<float> kept = Convolution(c).ConstantFilter(true).RunGradient(dy, w);
+    const double most = 9 * static_cast<double>(c.out) * std::numeric_limits<float>::epsilon();
+    EXPECT_TRUE(IsNear(kept, ReferenceGradient(c, dy, w), 0, most));
+    EXPECT_EQ(Convolution(c).ConstantFilter(false).RunGradient(dy, w), kept);
   }
 }
 
