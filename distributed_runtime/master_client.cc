@@ -274,9 +274,7 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
                                                               absl::Time deadline) {
   MS_ASSIGN_OR_RETURN(const std::string address, AddressOf(target));
   if (const std::shared_ptr<Master> master = FindLocalMaster(address)) {
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
-                        master->CreateSession(config, deadline));
-    return std::make_unique<LocalClient>(master, std::move(session));
+    return Begin(master, config, deadline);
   }
   MS_ASSIGN_OR_RETURN(std::shared_ptr<Channel> channel, transport->Connect(address));
   proto::CreateSessionRequest request;
@@ -292,6 +290,14 @@ StatusOr<std::unique_ptr<MasterClient>> MasterClient::Connect(absl::string_view 
   MS_ASSIGN_OR_RETURN(DeviceSet devices, DecodeDevices(response.devices()));
   return std::make_unique<RemoteClient>(std::move(channel), std::string(target), response.session(),
                                         std::move(devices));
+}
+
+StatusOr<std::unique_ptr<MasterClient>> MasterClient::Begin(const std::shared_ptr<Master>& master,
+                                                            const std::string& config,
+                                                            absl::Time deadline) {
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
+                      master->CreateSession(config, deadline));
+  return std::make_unique<LocalClient>(master, std::move(session));
 }
 
 StatusOr<proto::ClusterStatusRecord> AskForStatus(absl::string_view target, Transport* transport) {

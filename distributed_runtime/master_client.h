@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "core/device/device_set.h"
 #include "core/step/run_options.h"
+#include "distributed_runtime/master.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -44,6 +45,10 @@ class MasterClient {
   static StatusOr<std::unique_ptr<MasterClient>> Connect(absl::string_view target,
                                                          const std::string& config,
                                                          Transport* transport, absl::Time deadline);
+  // The same of a master in this process.
+  static StatusOr<std::unique_ptr<MasterClient>> Begin(const std::shared_ptr<Master>& master,
+                                                       const std::string& config,
+                                                       absl::Time deadline);
 };
 
 // See Master::AskAll. UNAVAILABLE if the master does not answer within some seconds.

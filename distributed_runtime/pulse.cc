@@ -1,11 +1,11 @@
 #include "distributed_runtime/pulse.h"
 
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/graph/fork_guard.h"
+#include "distributed_runtime/thread_cache.h"
 #include "framework/steady_time.h"
 
 namespace millstream {
@@ -21,7 +21,7 @@ struct Pulse::State {
 
 Pulse::Pulse(absl::Duration period, std::function<void()> beat)
     : state_(std::make_shared<State>()) {
-  std::thread([state = state_, period, beat = std::move(beat)] {
+  ThreadCache::Global()->Run([state = state_, period, beat = std::move(beat)] {
     while (true) {
       {
         absl::MutexLock lock(&state->mutex);
@@ -35,7 +35,7 @@ Pulse::Pulse(absl::Duration period, std::function<void()> beat)
       absl::MutexLock lock(&state->mutex);
       state->is_beating = false;
     }
-  }).detach();
+  });
 }
 
 Pulse::~Pulse() {
