@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "distributed_runtime/simulation/chance.h"
 #include "distributed_runtime/simulation/schedule.h"
 #include "distributed_runtime/simulation/virtual_threads.h"
 
@@ -29,12 +31,14 @@ struct Totals {
   int64_t steps = 0;
   int64_t failed = 0;
   int64_t faults = 0;
+  uint64_t trace = 0;  // of all schedules: the same in any process, or they are not of their seeds
 };
 
 void Print(const Totals& totals) {
   std::cout << totals.schedules << " schedules, " << totals.faults << " faults, " << totals.steps
             << " steps, " << totals.failed << " errors; " << totals.with_findings
-            << " schedules with findings" << std::endl;
+            << " schedules with findings; trace " << absl::StrCat(absl::Hex(totals.trace))
+            << std::endl;
 }
 
 bool ReadSeeds(absl::string_view text, uint64_t* first, uint64_t* last) {
@@ -85,6 +89,7 @@ int Explore(const Arguments& arguments, uint64_t first) {
     totals.steps += result.steps;
     totals.failed += result.failed;
     totals.faults += result.faults;
+    totals.trace = Mixed(totals.trace ^ result.trace);
     if (totals.schedules % 10000 == 0) Print(totals);
   }
   Print(totals);

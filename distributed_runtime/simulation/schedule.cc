@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -27,7 +28,11 @@ namespace {
 constexpr absl::Duration kActive = absl::Seconds(12);
 // A lease ends after 31 heartbeats. Three sums take less where all answers of the leader are late,
 // and a sum that waits for who does not come takes 30 seconds; then its task may wait for others.
-constexpr absl::Duration kMostUntilClean = absl::Seconds(60);
+// A task that was stopped goes on up to 51 seconds after the begin, and then gives leases as many
+// heartbeats as ever.
+constexpr absl::Duration kMostUntilClean = absl::Seconds(120);
+// The others have given up a task that is stopped for longer.
+constexpr absl::Duration kPastLeases = absl::Seconds(33);
 
 // What programs do.
 enum class Work { kSteps, kSums };
@@ -43,10 +48,9 @@ class Schedule {
         trace_(&threads_, log),
         network_(&threads_, &trace_, Mixed(seed, "network"), sabotage),
         cluster_(&threads_, &network_, &trace_, sabotage,
-                 [this](int task, int process, std::shared_ptr<Master> master) {
-                   RunProgram(task, process, std::move(master));
-                 }),
-        num_clients_(1 + chance_.Below(2)) {
+                 [this](const SimPlace& place) { RunProgram(place); }),
+        num_local_(chance_.Below(3)),
+        num_remote_(num_local_ == 0 ? 1 + chance_.Below(2) : chance_.Below(2)) {
     clients_.threads = &threads_;
     clients_.cluster = &cluster_;
     clients_.trace = &trace_;
@@ -59,6 +63,7 @@ class Schedule {
   // False if something hangs, so that the object cannot be destroyed.
   bool Run() {
     BeginTasks();
+    BeginClients();
     const int faults = chance_.Below(4);
     for (int i = 0; i < faults; ++i) PlanFault();
     absl::Time now = clients_.end;
@@ -86,15 +91,28 @@ class Schedule {
  private:
   void Find(const std::string& text) { clients_.findings.push_back(text); }
 
-  void RunProgram(int task, int process, std::shared_ptr<Master> master) {
-    if (work_ == Work::kSteps && task >= num_clients_) return;
+  void RunProgram(const SimPlace& place) {
+    const bool is_remote = place.task >= SimCluster::kTasks;
+    if (work_ == Work::kSteps && !is_remote && place.task >= num_local_) return;
     // The other tasks begin at the same time, and not to find them is no error.
     VirtualThreads::Sleep(absl::Milliseconds(1));
-    if (work_ == Work::kSteps) {
-      return SimClient(&clients_, task, process, std::move(master), seed_).Run();
-    }
+    if (work_ == Work::kSteps) return SimClient(&clients_, place, seed_).Run();
     const bool is_large = Mixed(seed_, "size") % 3 != 0;
-    SimSums(&clients_, task, process, std::move(master), seed_, is_large).Run();
+    SimSums(&clients_, place, seed_, is_large).Run();
+  }
+
+  // Clients in processes of their own. One may join late.
+  void BeginClients() {
+    if (work_ != Work::kSteps) return;
+    for (int i = 0; i < num_remote_; ++i) {
+      const int client = SimCluster::kTasks + i;
+      const int home = chance_.Below(SimCluster::kTasks);
+      const absl::Duration late = chance_.OneIn(2)
+                                      ? absl::ZeroDuration()
+                                      : chance_.Between(absl::Milliseconds(10), absl::Seconds(6));
+      homes_[client] = home;
+      threads_.At(threads_.now() + late, [this, client, home] { cluster_.Begin(client, home); });
+    }
   }
 
   // The last task may begin late.
@@ -111,20 +129,26 @@ class Schedule {
   void PlanFault() {
     ++faults_;
     const absl::Duration at = chance_.Between(absl::Milliseconds(100), absl::Seconds(9));
-    const int kind = chance_.Below(4);
-    const int task = chance_.Below(SimCluster::kTasks);
-    const int other = (task + 1 + chance_.Below(SimCluster::kTasks - 1)) % SimCluster::kTasks;
+    const int kind = chance_.Below(5);
+    const int task = chance_.Below(SimCluster::kTasks + static_cast<int>(homes_.size()));
+    const int other = task < SimCluster::kTasks
+                          ? (task + 1 + chance_.Below(SimCluster::kTasks - 1)) % SimCluster::kTasks
+                          : homes_[task];
     const absl::Duration away = chance_.OneIn(2)
                                     ? chance_.Between(absl::Microseconds(1), absl::Milliseconds(50))
                                     : chance_.Between(absl::Milliseconds(50), absl::Seconds(4));
     const absl::Duration held = chance_.OneIn(2)
                                     ? chance_.Between(absl::Milliseconds(1), absl::Seconds(1))
                                     : chance_.Between(absl::Seconds(1), absl::Seconds(9));
-    threads_.At(threads_.now() + at, [this, kind, task, other, away, held] {
+    const absl::Duration still =
+        chance_.OneIn(3) ? kPastLeases + chance_.Between(absl::ZeroDuration(), absl::Seconds(9))
+                         : chance_.Between(absl::Milliseconds(10), absl::Seconds(9));
+    threads_.At(threads_.now() + at, [this, kind, task, other, away, held, still] {
       switch (kind) {
         case 0: return cluster_.Kill(task, away);
         case 1: return cluster_.Leave(task, away);
-        case 2: cluster_.NoteFault(); return network_.Break(task, other);
+        case 2: return cluster_.Freeze(task, still);
+        case 3: cluster_.NoteFault(); return network_.Break(task, other);
         default: cluster_.NoteFault(); return network_.Hold(task, other, threads_.now() + held);
       }
     });
@@ -161,7 +185,9 @@ class Schedule {
   SimNetwork network_;
   SimClients clients_;
   SimCluster cluster_;
-  const int num_clients_;
+  const int num_local_;       // clients in the process of their master
+  const int num_remote_;      // in others
+  std::map<int, int> homes_;  // of these
   int faults_ = 0;
 };
 
@@ -202,7 +228,6 @@ void PrepareSchedules() {
     std::cerr << "no kernels: " << status << "\n";
     std::abort();
   }
-  SimGraph::Of(0);
   SumGraph::Of(0);
   // Sessions of masters that are gone are no news here.
   SetHostLogLevel(MS_LOG_ERROR);

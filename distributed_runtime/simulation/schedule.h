@@ -19,11 +19,13 @@ struct ScheduleResult {
   int faults = 0;
 };
 
-// Three tasks and one or two clients run for some seconds of virtual time, with up to three faults:
-// a task is killed or leaves, and begins again; connections break; messages are held for a while; a
-// task may begin late. Then nothing happens any more, and all must end. `log`, unless null, gets
-// the events. One schedule at a time runs in a process, in which nothing else uses ThreadCache, and
-// PrepareSchedules was called before. What hangs keeps its threads and memory.
+// Three tasks and one to three clients, in the process of their master or in one of their own, run
+// for some seconds of virtual time, with up to three faults: a process is killed, leaves and begins
+// again, or is stopped for a while, perhaps until the others have given it up; connections break;
+// messages are held for a while. A task, or a client, may begin late. Then nothing happens any
+// more, and all must end. `log`, unless null, gets the events. One schedule at a time runs in a
+// process, in which nothing else uses ThreadCache, and PrepareSchedules was called before. What
+// hangs keeps its threads and memory.
 ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
                            std::vector<std::string>* log = nullptr);
 

@@ -13,10 +13,13 @@ namespace {
 constexpr int kMostSteps = 12;  // of a process
 constexpr int kMostSessions = 8;
 constexpr absl::Duration kPatience = absl::Seconds(10);  // for tasks, as a session begins
+// A step takes less, whatever fails: messages are held until 18 seconds after the begin at most,
+// and a task that is stopped is taken for lost after five.
+constexpr absl::Duration kLongestStep = absl::Seconds(25);
 
 }  // namespace
 
-SimGraph::SimGraph(int client) : client_(client), build_(&graph_, "") {
+SimGraph::SimGraph(int client, int home) : home_(home), build_(&graph_, "") {
   const PartialShape scalar = PartialShape::Scalar();
   fed_ = build_.Op("Placeholder", {}, {{"dtype", DataType::kFloat}, {"shape", scalar}});
   for (int task = 0; task < SimCluster::kTasks; ++task) {
@@ -29,23 +32,13 @@ SimGraph::SimGraph(int client) : client_(client), build_(&graph_, "") {
     handles_.push_back(handle == nullptr ? Output() : handle->output(0));
     sets_.push_back(build_.NodeOf("AssignVariableOp", {handles_.back(), fed_}));
   }
-  for (int way = 0; way < kWays; ++way) {
-    for (int task = 0; task < SimCluster::kTasks; ++task) {
-      adds_[{way, task}] = AddNodes(static_cast<Way>(way), task);
-    }
-  }
+  CheckGraph();
+}
+
+void SimGraph::CheckGraph() const {
   if (build_.ok()) return;
   std::cerr << "no graph: " << build_.status() << "\n";
   std::abort();
-}
-
-const SimGraph& SimGraph::Of(int client) {
-  static const auto* const graphs = [] {
-    auto* const made = new std::vector<std::unique_ptr<const SimGraph>>;
-    for (int one = 0; one < SimCluster::kTasks; ++one) made->emplace_back(new SimGraph(one));
-    return made;
-  }();
-  return *(*graphs)[client];
 }
 
 std::string SimGraph::Device(int task) { return absl::StrCat("/job:worker/task:", task); }
@@ -58,7 +51,7 @@ Output SimGraph::On(int task, absl::string_view op, const std::vector<Output>& i
 // A task that is neither the master's nor the variable's, if there is one.
 int SimGraph::ViaTask(int task) const {
   int via = 0;
-  while (via == client_ || via == task) ++via;
+  while (via == home_ || via == task) ++via;
   return via;
 }
 
@@ -73,7 +66,7 @@ Output SimGraph::AddNodes(Way way, int task) {
   if (way == Way::kVia) {
     delta = On(ViaTask(task), "Minimum", {Read(ViaTask(task)), fed_});
   } else if (way == Way::kReturn) {
-    delta = On(client_, "Minimum", {Read(task), fed_});
+    delta = On(home_, "Minimum", {Read(task), fed_});
   }
   build_.set_device(Device(task));
   const Node* const add = build_.NodeOf("AssignAddVariableOp", {handles_[task], delta});
@@ -85,24 +78,24 @@ Output SimGraph::AddNodes(Way way, int task) {
 
 StepSignature SimGraph::Set() const { return {{fed_}, {}, sets_}; }
 
-StepSignature SimGraph::Add(Way way, int task) const {
-  return {{fed_}, {adds_.at({static_cast<int>(way), task})}, {}};
+StepSignature SimGraph::Add(Way way, int task) {
+  const auto [add, is_new] = adds_.try_emplace({static_cast<int>(way), task});
+  if (is_new) {
+    add->second = AddNodes(way, task);
+    CheckGraph();
+  }
+  return {{fed_}, {add->second}, {}};
 }
-
-SimClient::SimClient(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
-                     uint64_t seed)
-    : SimProgram(clients, task, process, std::move(master), seed), graph_(SimGraph::Of(task)) {}
 
 void SimClient::Run() {
   for (int i = 0; i < kMostSessions && steps_ < kMostSteps && !IsOver(); ++i) {
-    StatusOr<std::shared_ptr<MasterSession>> session =
-        master_->CreateSession("", clients_.threads->now() + kPatience);
-    cluster_.NoteSessions();
+    StatusOr<Session> session = Begin("", kPatience);
     if (!session.ok()) {
       Judge(session.status(), false);
     } else {
       RunSession(session->get());
-      master_->CloseSession((*session)->handle());
+      // A process that was killed says nothing.
+      if (!HasEnded()) (*session)->Close();
     }
     VirtualThreads::Sleep(chance_.Between(absl::Milliseconds(50), absl::Milliseconds(500)));
   }
@@ -110,18 +103,19 @@ void SimClient::Run() {
 
 // Until a step fails, or for a while; sometimes one more step shows what follows an error. Steps
 // are prepared anew each time, so that graphs are registered amid faults, too.
-void SimClient::RunSession(MasterSession* session) {
+void SimClient::RunSession(MasterClient* session) {
   processes_.clear();
   for (int task = 0; task < SimCluster::kTasks; ++task) {
     processes_.push_back(cluster_.ProcessOf(task));
   }
+  SimGraph graph(task_, place_.home);
   GraphSender sender;
-  if (!Set(session, &sender)) return;
+  if (!Set(session, &graph, &sender)) return;
   int errors = 0;
   while (errors < 2 && steps_ < kMostSteps && !IsOver()) {
     ++steps_;
     const auto way = static_cast<SimGraph::Way>(chance_.Below(SimGraph::kWays));
-    if (!Add(session, &sender, way, chance_.Below(SimCluster::kTasks))) ++errors;
+    if (!Add(session, &graph, &sender, way, chance_.Below(SimCluster::kTasks))) ++errors;
     if (errors == 1 && chance_.OneIn(2)) return;
     if (errors == 0 && chance_.OneIn(8)) return;
     VirtualThreads::Sleep(chance_.Between(absl::Milliseconds(1), absl::Milliseconds(300)));
@@ -132,8 +126,22 @@ bool SimClient::IsOld(int task) const {
   return !cluster_.IsUp(task) || cluster_.ProcessOf(task) != processes_[task];
 }
 
-bool SimClient::Set(MasterSession* session, GraphSender* sender) {
-  const StatusOr<Step> step = Prepare(session, sender, graph_.graph(), graph_.Set());
+Status SimClient::RunStep(ClientStep* step, float fed, absl::Span<Tensor> fetches,
+                          const RunOptions& options) {
+  const absl::Time begin = clients_.threads->now();
+  const absl::Duration still = cluster_.StillFor(task_);
+  const std::vector<Tensor> feeds = {Tensor::Scalar<float>(fed)};
+  const Status status = step->Run(feeds, fetches, options);
+  // While its process is stopped, nothing of it ends.
+  const absl::Duration taken = clients_.threads->now() - begin - (cluster_.StillFor(task_) - still);
+  if (!HasEnded() && taken > kLongestStep) {
+    Report(absl::StrCat("a step took ", absl::FormatDuration(taken), ": ", status.ToString()));
+  }
+  return status;
+}
+
+bool SimClient::Set(MasterClient* session, SimGraph* graph, GraphSender* sender) {
+  const StatusOr<Step> step = Prepare(session, sender, graph->graph(), graph->Set());
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;
@@ -149,8 +157,7 @@ bool SimClient::Set(MasterSession* session, GraphSender* sender) {
   for (int task = 0; task < SimCluster::kTasks; ++task) {
     clients_.ledgers[{task_, task}].BeginSet(processes_[task], base);
   }
-  const std::vector<Tensor> feeds = {Tensor::Scalar<float>(static_cast<float>(base))};
-  const Status status = session->Run(*step, feeds, {}, RunOptions());
+  const Status status = RunStep(step->get(), static_cast<float>(base), {}, RunOptions());
   clients_.trace->Note("client ", task_, " sets ", base, ": ", status.message());
   if (HasEnded()) return false;
   if (!status.ok()) {
@@ -163,14 +170,17 @@ bool SimClient::Set(MasterSession* session, GraphSender* sender) {
   return true;
 }
 
-bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way way, int task) {
-  const StatusOr<Step> step = Prepare(session, sender, graph_.graph(), graph_.Add(way, task));
+bool SimClient::Add(MasterClient* session, SimGraph* graph, GraphSender* sender, SimGraph::Way way,
+                    int task) {
+  const StepSignature signature = graph->Add(way, task);
+  const StatusOr<Step> step = Prepare(session, sender, graph->graph(), signature);
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;
   }
   if (HasEnded()) return false;
-  const bool is_old = IsOld(task) || (way == SimGraph::Way::kVia && IsOld(graph_.ViaTask(task)));
+  const bool is_old = IsOld(task) || IsOld(place_.home) ||
+                      (way == SimGraph::Way::kVia && IsOld(graph->ViaTask(task)));
   SimLedger& ledger = clients_.ledgers[{task_, task}];
   if (!IsOld(task)) ledger.BeginAdd(processes_[task]);
   RunOptions options;
@@ -184,9 +194,8 @@ bool SimClient::Add(MasterSession* session, GraphSender* sender, SimGraph::Way w
       cancellation->Cancel();
     });
   }
-  const std::vector<Tensor> feeds = {Tensor::Scalar<float>(1)};
   std::vector<Tensor> fetches(1);
-  const Status status = session->Run(*step, feeds, absl::MakeSpan(fetches), options);
+  const Status status = RunStep(step->get(), 1, absl::MakeSpan(fetches), options);
   clients_.trace->Note("client ", task_, " adds in ", task, ", way ", static_cast<int>(way), ": ",
                        status.message());
   // Nobody is told what a client that has ended was told.

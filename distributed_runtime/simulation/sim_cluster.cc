@@ -35,7 +35,7 @@ SimCluster::SimCluster(VirtualThreads* threads, SimNetwork* network, SimTrace* t
       trace_(*trace),
       sabotage_(sabotage),
       client_(std::move(client)),
-      tasks_(kTasks) {
+      tasks_(kMostProcesses) {
   // The hearts of the tasks do not beat together.
   for (int task = 0; task < kTasks; ++task) {
     threads_.At(threads_.now() + kHeartbeatPeriod * (task + 1) / kTasks,
@@ -43,48 +43,78 @@ SimCluster::SimCluster(VirtualThreads* threads, SimNetwork* network, SimTrace* t
   }
 }
 
-void SimCluster::Begin(int task) {
+void SimCluster::Begin(int task, int home) {
+  tasks_[task].home = home;
   threads_.Start(absl::StrCat("begin ", task), [this, task] { BeginHere(task); });
 }
 
 void SimCluster::BeginHere(int task) {
   Task& here = tasks_[task];
+  here.transport = network_.Begin(task);
+  here.is_leaving = false;
+  if (task < kTasks) BeginServer(task);
+  trace_.Note(task < kTasks ? "task " : "client ", task, " begins");
+  SimPlace place;
+  place.task = task;
+  place.process = here.ended;
+  place.home = here.home;
+  if (here.server != nullptr) place.master = here.server->master();
+  place.transport = here.transport;
+  threads_.StartIn(network_.GroupOf(task), absl::StrCat("client of ", task),
+                   [this, place] { RunClient(place); });
+}
+
+void SimCluster::BeginServer(int task) {
+  Task& here = tasks_[task];
   StatusOr<std::unique_ptr<Server>> server =
-      Server::Create(ServerDefOf(task), network_.Begin(task), Heartbeats::kByHand);
+      Server::Create(ServerDefOf(task), here.transport, Heartbeats::kByHand);
   if (!server.ok()) {
     std::cerr << "no server: " << server.status() << "\n";
     std::abort();
   }
-  trace_.Note("task ", task, " begins");
   here.server = *std::move(server);
-  here.is_leaving = false;
   here.heart = std::make_shared<bool>(false);
   here.sweeper = std::make_shared<bool>(false);
-  threads_.Start(absl::StrCat("client of ", task),
-                 [this, task, process = here.ended, master = here.server->master()] {
-                   client_(task, process, master);
-                 });
 }
 
+void SimCluster::RunClient(const SimPlace& place) {
+  client_(place);
+  const int task = place.task;
+  if (task < kTasks || IsOver(task, place.process)) return;
+  trace_.Note("client ", task, " ends");
+  NoteEnd(task);
+  if (tasks_[task].is_leaving) BeginAgain(task, tasks_[task].away);
+}
+
+void SimCluster::NoteEnd(int task) {
+  Task& here = tasks_[task];
+  ++here.ended;
+  here.transport = nullptr;
+  threads_.Thaw(network_.GroupOf(task));
+  if (sabotage_ != Sabotage::kOldTask || task >= kTasks) network_.End(task);
+}
+
+// On a thread that is none of the old process.
 void SimCluster::BeginAgain(int task, absl::Duration away) {
-  VirtualThreads::Sleep(away);
-  BeginHere(task);
+  threads_.StartIn(VirtualThreads::kNoGroup, absl::StrCat("begin ", task), [this, task, away] {
+    VirtualThreads::Sleep(away);
+    if (!is_over_) BeginHere(task);
+  });
 }
 
 void SimCluster::Kill(int task, absl::Duration away) {
   threads_.Start(absl::StrCat("kill ", task), [this, task, away] {
     Task& here = tasks_[task];
-    if (here.server == nullptr || here.is_leaving) return;
+    if (here.transport == nullptr || (here.is_leaving && task < kTasks)) return;
     trace_.Note("task ", task, " is killed");
     NoteFault();
-    ++here.ended;
     std::shared_ptr<Server> server = std::move(here.server);
     here.server = nullptr;
+    NoteEnd(task);
     if (sabotage_ == Sabotage::kOldTask) {
       old_.push_back(std::move(server));
     } else {
       // What the server does in its destructor reaches nobody, and nobody waits for it.
-      network_.End(task);
       threads_.Start(absl::StrCat("end of ", task),
                      [killed = std::move(server)]() mutable { killed.reset(); });
     }
@@ -93,13 +123,35 @@ void SimCluster::Kill(int task, absl::Duration away) {
 }
 
 void SimCluster::Leave(int task, absl::Duration away) {
-  threads_.Start(absl::StrCat("leave ", task), [this, task, away] {
+  // A process that is stopped leaves when it goes on.
+  threads_.StartIn(network_.GroupOf(task), absl::StrCat("leave ", task), [this, task, away] {
     Task& here = tasks_[task];
-    if (here.server == nullptr || here.is_leaving) return;
+    if (here.transport == nullptr || here.is_leaving) return;
     trace_.Note("task ", task, " leaves");
+    if (task >= kTasks) {  // as any program that ends: that is no fault
+      here.is_leaving = true;
+      here.away = away;
+      return;
+    }
     NoteFault();
     EndHere(task);
     BeginAgain(task, away);
+  });
+}
+
+void SimCluster::Freeze(int task, absl::Duration still) {
+  threads_.Start(absl::StrCat("stop ", task), [this, task, still] {
+    const int group = network_.GroupOf(task);
+    if (group == VirtualThreads::kNoGroup || threads_.IsFrozen(group)) return;
+    trace_.Note("task ", task, " is stopped");
+    NoteFault();
+    threads_.Freeze(group);
+    const absl::Time begin = threads_.now();
+    VirtualThreads::Sleep(still);
+    if (!threads_.IsFrozen(group)) return;
+    tasks_[task].still += threads_.now() - begin;
+    trace_.Note("task ", task, " goes on");
+    threads_.Thaw(group);
   });
 }
 
@@ -112,18 +164,21 @@ void SimCluster::EndHere(int task) {
   Task& here = tasks_[task];
   here.is_leaving = true;
   if (sabotage_ == Sabotage::kHasty) network_.End(task);
-  std::shared_ptr<Server> server = here.server;  // StopAll may come while it stops
+  std::shared_ptr<Server> server = here.server;
+  if (server == nullptr) return;  // StopAll came before, as it may while the server stops
   server->Stop();
-  ++here.ended;
   here.server = nullptr;
-  network_.End(task);
+  NoteEnd(task);
   server.reset();
 }
 
 void SimCluster::StopAll() {
   is_over_ = true;
-  threads_.Start("stop", [this] {
-    for (Task& task : tasks_) task.server = nullptr;
+  threads_.StartIn(VirtualThreads::kNoGroup, "stop", [this] {
+    for (Task& task : tasks_) {
+      task.server = nullptr;
+      task.transport = nullptr;
+    }
     old_.clear();
   });
 }
@@ -138,7 +193,9 @@ void SimCluster::Beat(int task) {
             worker->Beat();
           });
     Pulse(task, "sweeper", tasks_[task].sweeper,
-          [worker = server->worker(), master = server->master()] {
+          [sweeps = sabotage_ != Sabotage::kUnswept, worker = server->worker(),
+           master = server->master()] {
+            if (!sweeps) return;
             worker->EndAbandoned();
             master->EndAbandoned();
           });
@@ -150,10 +207,11 @@ void SimCluster::Pulse(int task, const char* name, const std::shared_ptr<bool>& 
                        std::function<void()> beat) {
   if (*beats) return;
   *beats = true;
-  threads_.Start(absl::StrCat(name, " of ", task), [beats, beat = std::move(beat)] {
-    beat();
-    *beats = false;
-  });
+  threads_.StartIn(network_.GroupOf(task), absl::StrCat(name, " of ", task),
+                   [beats, beat = std::move(beat)] {
+                     beat();
+                     *beats = false;
+                   });
 }
 
 void SimCluster::NoteSessions() {

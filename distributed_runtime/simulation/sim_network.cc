@@ -41,18 +41,19 @@ class SpareThread final : public HandlerThread::Owner {
 // A request and its answer.
 class SimCall final : public Channel::Call {
  public:
-  SimCall(SimNetwork* network, uint64_t number, Respond respond)
-      : network_(*network), number_(number), respond_(std::move(respond)) {}
+  SimCall(SimNetwork* network, Respond respond)
+      : network_(*network), respond_(std::move(respond)) {}
 
   void Cancel() override { End(errors::Cancelled("the call was cancelled"), Payload()); }
   void End(const Status& result, Payload answer) {
     if (has_ended_) return;
     has_ended_ = true;
     const Respond respond = std::move(respond_);
-    network_.open_.erase(number_);
+    network_.open_.erase(Key());
     respond(result, std::move(answer));
   }
   bool has_ended() const { return has_ended_; }
+  SimNetwork::CallKey Key() const { return {from->task, to_task, method, count}; }
   std::string Describe() const {
     return absl::StrCat(from->task, " to ", to_task, " ", method, " #", count);
   }
@@ -71,7 +72,6 @@ class SimCall final : public Channel::Call {
 
  private:
   SimNetwork& network_;
-  const uint64_t number_;
   bool has_ended_ = false;
   Respond respond_;
 };
@@ -136,9 +136,15 @@ std::string SimNetwork::AddressOf(int task) { return absl::StrCat(kScheme, task)
 Transport* SimNetwork::Begin(int task) {
   auto process = std::make_shared<SimProcess>();
   process->task = task;
+  process->group = next_group_++;
   present_[task] = process;
   transports_.push_back(std::make_unique<ProcessTransport>(this, std::move(process)));
   return transports_.back().get();
+}
+
+int SimNetwork::GroupOf(int task) const {
+  const auto found = present_.find(task);
+  return found == present_.end() ? VirtualThreads::kNoGroup : found->second->group;
 }
 
 // With kOldTask, who knew the process that the task had goes on to talk to it.
@@ -154,21 +160,21 @@ std::shared_ptr<SimProcess> SimNetwork::ProcessAt(int task, const SimProcess* fr
 std::shared_ptr<Channel::Call> SimNetwork::Start(const std::shared_ptr<SimProcess>& from, int to,
                                                  absl::string_view method, Payload request,
                                                  absl::Time deadline, Respond respond) {
-  auto call = std::make_shared<SimCall>(this, next_, std::move(respond));
+  auto call = std::make_shared<SimCall>(this, std::move(respond));
+  call->from = from;
+  call->to_task = to;
+  call->method = std::string(method);
+  call->count = counts_[{from->task, to, call->method}]++;
   if (!from->is_alive) {
     call->End(absl::UnavailableError("the process has ended"), Payload());
     return call;
   }
-  open_[next_++] = call;
-  call->from = from;
+  open_[call->Key()] = call;
   call->to = ProcessAt(to, from.get());
-  call->to_task = to;
-  call->method = std::string(method);
-  call->count = counts_[{from->task, to, call->method}]++;
   call->key = Mixed(seed_, call->Describe());
   call->request = std::move(request);
   if (call->to == nullptr || !call->to->is_alive) {
-    Refuse(call, absl::StrCat("nobody is at ", AddressOf(to)));
+    Refuse(call, "nobody is there");
   } else {
     Send(call, false, LatencyOf(call->key));
   }
@@ -194,16 +200,19 @@ void SimNetwork::Arrive(const std::shared_ptr<SimCall>& call, bool is_response, 
   if (is_response ? call->is_response_lost || call->has_ended() : call->is_request_lost) return;
   trace_.Note(call->Describe(), is_response ? " is answered" : " arrives");
   if (is_response) {
-    return threads_.Start(absl::StrCat("answer of ", call->Describe()),
-                          [call] { call->End(call->status, std::move(call->response)); });
+    return threads_.StartIn(call->from->group, absl::StrCat("answer of ", call->Describe()),
+                            [call] { call->End(call->status, std::move(call->response)); });
   }
+  if (sabotage_ == Sabotage::kMute && call->method == "KeepSession") return;
   if (call->to->handler == nullptr) return Refuse(call, "the task does not listen");
   Hand(call, true);
   if (sabotage_ == Sabotage::kTwice && call->method == "RunGraph") Hand(call, false);
 }
 
 void SimNetwork::Hand(const std::shared_ptr<SimCall>& call, bool answers) {
-  threads_.Start(call->Describe(), [this, call, answers, handler = call->to->handler] {
+  const bool is_awake = sabotage_ == Sabotage::kAwake && call->method == "Heartbeat";
+  const int group = is_awake ? VirtualThreads::kNoGroup : call->to->group;
+  threads_.StartIn(group, call->Describe(), [this, call, answers, handler = call->to->handler] {
     SpareThread spare;
     const HandlerThread::Scope scope(call->key % 2 == 0 ? &spare : nullptr);
     handler->Handle(call->method, call->request,
@@ -244,7 +253,9 @@ absl::Duration SimNetwork::LatencyOfAnswer(const SimCall& call) {
 }
 
 void SimNetwork::Refuse(const std::shared_ptr<SimCall>& call, const std::string& text) {
-  EndAt(threads_.now() + kNotice, call, absl::UnavailableError(text));
+  const std::string address = AddressOf(call->to_task);
+  EndAt(threads_.now() + kNotice, call,
+        absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", text)));
 }
 
 void SimNetwork::EndAt(absl::Time time, const std::shared_ptr<SimCall>& call,
@@ -253,18 +264,18 @@ void SimNetwork::EndAt(absl::Time time, const std::shared_ptr<SimCall>& call,
     const std::shared_ptr<SimCall> ended = waiting.lock();
     if (ended == nullptr || ended->has_ended()) return;
     trace_.Note(ended->Describe(), " ends: ", status.message());
-    threads_.Start(absl::StrCat("end of ", ended->Describe()),
-                   [ended, status] { ended->End(status, Payload()); });
+    threads_.StartIn(ended->from->group, absl::StrCat("end of ", ended->Describe()),
+                     [ended, status] { ended->End(status, Payload()); });
   });
 }
 
 void SimNetwork::Break(int a, int b) {
   trace_.Note("the connections between ", a, " and ", b, " break");
-  for (const auto& [number, call] : open_) {
+  for (const auto& [key, call] : open_) {
     if (Pair(call->from->task, call->to_task) != Pair(a, b)) continue;
     call->is_request_lost = true;
     call->is_response_lost = true;
-    Refuse(call, absl::StrCat("the connection to ", AddressOf(call->to_task), " broke"));
+    Refuse(call, "the connection broke");
   }
 }
 
@@ -273,7 +284,7 @@ void SimNetwork::End(int task) {
   present_.erase(task);
   if (process == nullptr) return;
   process->is_alive = false;
-  for (const auto& [number, call] : open_) {
+  for (const auto& [key, call] : open_) {
     const bool is_senders = call->from == process;
     if (!is_senders && call->to != process) continue;
     // The host may send what the process had written before it ended.
@@ -291,7 +302,7 @@ void SimNetwork::Hold(int a, int b, absl::Time until) {
 
 std::vector<std::string> SimNetwork::OpenCalls() const {
   std::vector<std::string> calls;
-  for (const auto& [number, call] : open_) calls.push_back(call->Describe());
+  for (const auto& [key, call] : open_) calls.push_back(call->Describe());
   return calls;
 }
 

@@ -26,20 +26,25 @@ enum class Sabotage {
   kOldTask,   // a task that was killed goes on to answer those who knew it
   kOldPiece,  // a task gets a piece of an earlier sum
   kHasty,     // a program's process ends before its server has stopped
+  kMute,      // heartbeats of clients in other processes do not arrive
+  kAwake,     // a task that is stopped goes on to answer heartbeats
+  kUnswept,   // no task ends what those who are gone have left
 };
 
 class SimCall;
 
-// One run of a task's program. Its connections end with it.
+// One run of a task's program, or of a client's. Its connections end with it.
 struct SimProcess {
-  int task = 0;
+  int task = 0;   // for a client, a number that no task has
+  int group = 0;  // of its threads
   bool is_alive = true;
   std::shared_ptr<RequestHandler> handler;  // null: it does not listen
 };
 
 // Messages between two tasks take different times, so they overtake one another, and none is lost
 // or comes twice as long as the connection lasts. When it breaks, those on the way are lost, and
-// who waits for an answer is told. Used on VirtualThreads, and not thread-safe: see there.
+// who waits for an answer is told. A process that is stopped keeps its connections, and what comes
+// meanwhile waits. Used on VirtualThreads, and not thread-safe: see there.
 class SimNetwork {
  public:
   // REQUIRES: `threads` and `trace` outlive the object.
@@ -51,6 +56,8 @@ class SimNetwork {
   // A new process of the task begins. The transport is the process's, and lives as long as the
   // network.
   Transport* Begin(int task);
+  // Of the threads of the task's present process; VirtualThreads::kNoGroup: there is none.
+  int GroupOf(int task) const;
   // The present process of the task ends, as by SIGKILL. Requests that it has sent may still
   // arrive.
   void End(int task);
@@ -64,6 +71,9 @@ class SimNetwork {
 
  private:
   friend class SimCall;
+  // What a call is, whatever was sent before it: from, to, method, count.
+  using CallKey = std::tuple<int, int, std::string, uint64_t>;
+
   class ProcessTransport;
   class ProcessChannel;
   class Listening;
@@ -78,7 +88,7 @@ class SimNetwork {
   void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
   static absl::Duration LatencyOfAnswer(const SimCall& call);
   Payload OldPiece(const SimCall& call, const Payload& piece);
-  // The call ends with UNAVAILABLE soon.
+  // The call ends with UNAVAILABLE soon, and the address, as with the other transports.
   void Refuse(const std::shared_ptr<SimCall>& call, const std::string& text);
   // The same at a given time, by any status.
   void EndAt(absl::Time time, const std::shared_ptr<SimCall>& call, const Status& status);
@@ -96,8 +106,9 @@ class SimNetwork {
   std::map<std::tuple<int, int, std::string>, uint64_t> counts_;  // of requests
   // By sender, task and count, with kOldPiece.
   std::map<std::tuple<int, int, uint64_t>, Payload> pieces_;
-  std::map<uint64_t, std::shared_ptr<SimCall>> open_;  // by number
-  uint64_t next_ = 1;
+  // In an order that is not that of sending, which may be that of a hash table.
+  std::map<CallKey, std::shared_ptr<SimCall>> open_;
+  int next_group_ = 0;
 };
 
 }  // namespace millstream

@@ -5,16 +5,27 @@
 
 namespace millstream {
 
-SimProgram::SimProgram(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
-                       uint64_t seed)
+SimProgram::SimProgram(SimClients* clients, SimPlace place, uint64_t seed)
     : clients_(*clients),
       cluster_(*clients->cluster),
-      task_(task),
-      process_(process),
-      master_(std::move(master)),
-      chance_(Mixed(seed, absl::StrCat("client ", task, " ", process))) {}
+      place_(std::move(place)),
+      task_(place_.task),
+      process_(place_.process),
+      chance_(Mixed(seed, absl::StrCat("client ", task_, " ", process_))) {}
 
-StatusOr<SimProgram::Step> SimProgram::Prepare(MasterSession* session, GraphSender* sender,
+StatusOr<SimProgram::Session> SimProgram::Begin(const std::string& config,
+                                                absl::Duration patience) {
+  const absl::Time deadline = clients_.threads->now() + patience;
+  StatusOr<Session> session =
+      place_.master != nullptr
+          ? MasterClient::Begin(place_.master, config, deadline)
+          : MasterClient::Connect(absl::StrCat("grpc://", SimNetwork::AddressOf(place_.home)),
+                                  config, place_.transport, deadline);
+  cluster_.NoteSessions();
+  return session;
+}
+
+StatusOr<SimProgram::Step> SimProgram::Prepare(MasterClient* session, GraphSender* sender,
                                                const Graph& graph, const StepSignature& signature) {
   proto::GraphChunk chunk;
   proto::SignatureRecord record;
@@ -32,7 +43,9 @@ void SimProgram::Judge(const Status& error, bool was_cancelled) {
   if (was_cancelled && absl::IsCancelled(error)) return;
   if (!is_usual) Report(absl::StrCat("no fault explains the error ", error.ToString()));
   if (!cluster_.HasFaults()) Report(absl::StrCat("without a fault: ", error.ToString()));
-  if (!absl::StrContains(error.message(), "/job:worker/replica:0/task:")) {
+  const bool names_master = place_.master == nullptr &&
+                            absl::StrContains(error.message(), SimNetwork::AddressOf(place_.home));
+  if (!names_master && !absl::StrContains(error.message(), "/job:worker/replica:0/task:")) {
     Report(absl::StrCat("the error names no task: ", error.ToString()));
   }
 }

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "core/graph/step_signature.h"
 #include "distributed_runtime/graph_coding.h"
-#include "distributed_runtime/master.h"
+#include "distributed_runtime/master_client.h"
 #include "distributed_runtime/simulation/chance.h"
 #include "distributed_runtime/simulation/sim_cluster.h"
 #include "distributed_runtime/simulation/sim_ledger.h"
@@ -39,32 +39,36 @@ struct SimClients {
   std::vector<std::string> findings;
 };
 
-// A program in the process of its master, which judges what it is told: an error must be one that a
-// fault explains, and name a task.
+// A program, which judges what it is told: an error must be one that a fault explains, and name a
+// task, or the address of a master in another process.
 class SimProgram {
  public:
   // REQUIRES: `clients` outlives the object.
-  SimProgram(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
-             uint64_t seed);
+  SimProgram(SimClients* clients, SimPlace place, uint64_t seed);
 
  protected:
-  using Step = std::shared_ptr<const MasterStep>;
+  using Session = std::unique_ptr<MasterClient>;
+  using Step = std::unique_ptr<ClientStep>;
 
   ~SimProgram() = default;
   // Whether the process has ended or is about to.
   bool HasEnded() const { return cluster_.IsOver(task_, process_); }
   // The same, or nothing is to begin any more.
-  bool IsOver() const { return clients_.threads->now() >= clients_.end || HasEnded(); }
-  static StatusOr<Step> Prepare(MasterSession* session, GraphSender* sender, const Graph& graph,
+  bool IsOver() const {
+    return clients_.threads->now() >= clients_.end || cluster_.MustLeave(task_, process_);
+  }
+  // Begins a session of the program's master, and waits for tasks that long.
+  StatusOr<Session> Begin(const std::string& config, absl::Duration patience);
+  static StatusOr<Step> Prepare(MasterClient* session, GraphSender* sender, const Graph& graph,
                                 const StepSignature& signature);
   void Judge(const Status& error, bool was_cancelled);
   void Report(const std::string& text);
 
   SimClients& clients_;
   SimCluster& cluster_;
+  const SimPlace place_;
   const int task_;
   const int process_;
-  const std::shared_ptr<Master> master_;
   Chance chance_;
 };
 

@@ -60,10 +60,9 @@ const SumGraph& SumGraph::Of(int task) {
   return *(*graphs)[task];
 }
 
-SimSums::SimSums(SimClients* clients, int task, int process, std::shared_ptr<Master> master,
-                 uint64_t seed, bool is_large)
-    : SimProgram(clients, task, process, std::move(master), seed),
-      graph_(SumGraph::Of(task)),
+SimSums::SimSums(SimClients* clients, SimPlace place, uint64_t seed, bool is_large)
+    : SimProgram(clients, std::move(place), seed),
+      graph_(SumGraph::Of(task_)),
       size_(is_large ? kLarge : kSmall) {}
 
 void SimSums::Run() {
@@ -72,15 +71,13 @@ void SimSums::Run() {
 }
 
 void SimSums::RunSession() {
-  const StatusOr<std::shared_ptr<MasterSession>> session =
-      master_->CreateSession(ConfigOf(task_), clients_.threads->now() + kLongest);
-  cluster_.NoteSessions();
+  const StatusOr<Session> session = Begin(ConfigOf(task_), kLongest);
   if (!session.ok()) return Judge(session.status(), false);
   AddAll(session->get());
-  master_->CloseSession((*session)->handle());
+  (*session)->Close();
 }
 
-void SimSums::AddAll(MasterSession* session) {
+void SimSums::AddAll(MasterClient* session) {
   GraphSender sender;
   const StatusOr<Step> step = Prepare(session, &sender, graph_.graph(), graph_.Sum());
   if (!step.ok()) return Judge(step.status(), false);
@@ -91,11 +88,11 @@ void SimSums::AddAll(MasterSession* session) {
     if (i > 0) {
       VirtualThreads::Sleep(chance_.Between(absl::Milliseconds(1), absl::Milliseconds(300)));
     }
-    if (!AddOnce(session, *step)) ++errors;
+    if (!AddOnce(step->get())) ++errors;
   }
 }
 
-bool SimSums::AddOnce(MasterSession* session, const Step& step) {
+bool SimSums::AddOnce(ClientStep* step) {
   const int number = clients_.sums.Begin(task_);
   const double given = SimSumLedger::Given(task_, number);
   const std::vector<Tensor> feeds = {
@@ -110,10 +107,13 @@ bool SimSums::AddOnce(MasterSession* session, const Step& step) {
               });
   RunOptions options;
   options.cancellation = cancellation.get();
+  const absl::Duration still = cluster_.StillFor(task_);
   ++clients_.adding;
-  const Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
+  const Status status = step->Run(feeds, absl::MakeSpan(fetches), options);
   // After faults, some tasks wait for others that have stopped adding, until they are cancelled.
-  const bool waits_in_vain = clients_.adding-- < SimCluster::kTasks && cluster_.HasFaults();
+  const bool waits_alone = clients_.adding-- < SimCluster::kTasks && cluster_.HasFaults();
+  // A process that was stopped may be cancelled as it goes on.
+  const bool waits_in_vain = waits_alone || cluster_.StillFor(task_) > still;
   clients_.trace->Note("task ", task_, " adds ", number, ": ", status.message());
   // Nobody is told what a program that has ended was told.
   if (HasEnded()) return false;

@@ -35,14 +35,13 @@ class SumGraph {
 class SimSums final : public SimProgram {
  public:
   // As SimProgram. `is_large` is the same for all tasks.
-  SimSums(SimClients* clients, int task, int process, std::shared_ptr<Master> master, uint64_t seed,
-          bool is_large);
+  SimSums(SimClients* clients, SimPlace place, uint64_t seed, bool is_large);
   void Run();
 
  private:
   void RunSession();
-  void AddAll(MasterSession* session);
-  bool AddOnce(MasterSession* session, const Step& step);
+  void AddAll(MasterClient* session);
+  bool AddOnce(ClientStep* step);
 
   const SumGraph& graph_;
   const int64_t size_;

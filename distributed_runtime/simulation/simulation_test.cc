@@ -146,6 +146,42 @@ TEST(VirtualThreadsTest, TheSeedChoosesTheOrder) {
   EXPECT_NE(order(1), order(2));
 }
 
+TEST(VirtualThreadsTest, AGroupThatIsFrozenStandsStill) {
+  VirtualThreads threads(1);
+  const absl::Time begin = threads.now();
+  std::vector<std::string> events;
+  absl::Time woken;
+  threads.StartIn(1, "still", [&] {
+    VirtualThreads::Sleep(absl::Seconds(1));
+    events.push_back("still");
+    woken = threads.now();
+  });
+  threads.StartIn(2, "goes on", [&] {
+    VirtualThreads::Sleep(absl::Seconds(2));
+    events.push_back("goes on");
+  });
+  threads.At(begin + absl::Milliseconds(500), [&] { threads.Freeze(1); });
+  threads.At(begin + absl::Seconds(3), [&] { threads.Thaw(1); });
+  EXPECT_TRUE(threads.RunUntil(begin + absl::Seconds(4)));
+  EXPECT_THAT(events, ElementsAre("goes on", "still"));
+  EXPECT_GE(woken - begin, absl::Seconds(3));
+}
+
+TEST(VirtualThreadsTest, AThreadIsOfTheGroupOfWhoStartsIt) {
+  VirtualThreads threads(1);
+  threads.StartIn(1, "outer", [&] {
+    threads.Start("inner", [] { VirtualThreads::Sleep(absl::Seconds(1)); });
+    threads.StartIn(2, "other", [] { VirtualThreads::Sleep(absl::Seconds(1)); });
+  });
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Milliseconds(500)));
+  threads.Freeze(1);
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(2)));
+  EXPECT_THAT(threads.Alive(), ElementsAre("inner"));
+  threads.Thaw(1);
+  EXPECT_TRUE(threads.RunUntil(threads.now() + absl::Seconds(1)));
+  EXPECT_THAT(threads.Alive(), IsEmpty());
+}
+
 // ---- What is judged by ----
 
 TEST(SimLedgerTest, ValuesThatASerialOrderExplains) {
@@ -250,6 +286,18 @@ TEST_F(ScheduleTest, AnAnswerThatIsLostIsFound) {
 
 TEST_F(ScheduleTest, ATaskThatIsTakenForItsOldProcessIsFound) {
   EXPECT_GE(FirstThatFinds("a process that its session knew had ended", Sabotage::kOldTask), 0);
+}
+
+TEST_F(ScheduleTest, AClientWhoseHeartbeatsAreLostIsFound) {
+  EXPECT_GE(FirstThatFinds("without a fault: UNAVAILABLE: the master at", Sabotage::kMute), 0);
+}
+
+TEST_F(ScheduleTest, ASessionOfAClientThatIsGoneIsFound) {
+  EXPECT_GE(FirstThatFinds(" holds a session", Sabotage::kUnswept), 0);
+}
+
+TEST_F(ScheduleTest, AStepThatWaitsForATaskThatIsStoppedIsFound) {
+  EXPECT_GE(FirstThatFinds("a step took", Sabotage::kAwake), 0);
 }
 
 // ---- Schedules of sums ----

@@ -49,6 +49,7 @@ struct VirtualThreads::Thread {
   Turn turn;
   // Guarded by the owner's mutex.
   std::string name;
+  int group = kNoGroup;
   std::function<void()> work;
   State state = State::kIdle;
   int posts = 0;
@@ -96,6 +97,10 @@ void VirtualThreads::Turn::Await() {
 }
 
 void VirtualThreads::Start(std::string name, std::function<void()> work) {
+  StartIn(t_thread == nullptr ? kNoGroup : t_thread->group, std::move(name), std::move(work));
+}
+
+void VirtualThreads::StartIn(int group, std::string name, std::function<void()> work) {
   const std::unique_lock<std::mutex> lock(mutex_);
   const auto idle = std::find_if(threads_.begin(), threads_.end(), [](const auto& one) {
     return one->state == Thread::State::kIdle;
@@ -104,10 +109,26 @@ void VirtualThreads::Start(std::string name, std::function<void()> work) {
                              ? idle->get()
                              : threads_.emplace_back(std::make_unique<Thread>(this)).get();
   thread->name = std::move(name);
+  thread->group = group;
   thread->work = std::move(work);
   thread->state = Thread::State::kReady;
   thread->posts = 0;
   if (!thread->thread.joinable()) thread->thread = std::thread([this, thread] { Loop(thread); });
+}
+
+void VirtualThreads::Freeze(int group) {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  frozen_.insert(group);
+}
+
+void VirtualThreads::Thaw(int group) {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  frozen_.erase(group);
+}
+
+bool VirtualThreads::IsFrozen(int group) const {
+  const std::unique_lock<std::mutex> lock(mutex_);
+  return frozen_.count(group) > 0;
 }
 
 void VirtualThreads::At(absl::Time time, std::function<void()> act) {
@@ -145,8 +166,13 @@ void VirtualThreads::Loop(Thread* thread) {
   TheIdentities()->threads.erase(identity);
 }
 
+bool VirtualThreads::MayRun(const Thread& thread) const {
+  return thread.state == Thread::State::kReady &&
+         (frozen_.empty() || frozen_.count(thread.group) == 0);
+}
+
 VirtualThreads::Thread* VirtualThreads::PickReady() {
-  const auto is_ready = [](const auto& one) { return one->state == Thread::State::kReady; };
+  const auto is_ready = [this](const auto& one) { return MayRun(*one); };
   const auto ready = std::count_if(threads_.begin(), threads_.end(), is_ready);
   if (ready == 0) return nullptr;
   int left = ready == 1 ? 0 : chance_.Below(static_cast<int>(ready));

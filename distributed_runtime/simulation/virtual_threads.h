@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,18 @@ class VirtualThreads {
   VirtualThreads& operator=(const VirtualThreads&) = delete;
 
   // ---- On any thread ----
-  // Adds a thread. `name` is for reports.
+  // Adds a thread of the same group as the caller, which is kNoGroup except on one of the threads.
+  // `name` is for reports.
   void Start(std::string name, std::function<void()> work);
+  // Adds a thread of that group.
+  void StartIn(int group, std::string name, std::function<void()> work);
+  static constexpr int kNoGroup = -1;
+  // The threads of a group stop, as those of a process by SIGSTOP, and go on. What they wait for
+  // may come meanwhile, and time limits pass. REQUIRES: what threads of the group have locked while
+  // they wait, no other group needs.
+  void Freeze(int group);
+  void Thaw(int group);
+  bool IsFrozen(int group) const;
   // Adds an event: `act`, which must not wait, is called at that time, on the thread that has just
   // waited, which is none of these threads meanwhile.
   void At(absl::Time time, std::function<void()> act);
@@ -91,6 +102,7 @@ class VirtualThreads {
   };
 
   void Loop(Thread* thread);
+  bool MayRun(const Thread& thread) const;
   Thread* PickReady();
   int64_t NextTime() const;
   bool WakeSleepers();
@@ -108,6 +120,7 @@ class VirtualThreads {
   Turn owners_turn_;
   std::vector<std::unique_ptr<Thread>> threads_;  // also those that have ended and wait for work
   std::multimap<int64_t, std::function<void()>> events_;
+  std::set<int> frozen_;  // groups
   bool is_over_ = false;
   int64_t limit_ = 0;  // of RunUntil
   int64_t now_;        // nanoseconds since 1970
