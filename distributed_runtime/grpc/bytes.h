@@ -1,47 +1,38 @@
-// Slices of the table as byte buffers of gRPC, without copies.
+// Slices of the table as byte buffers of gRPC. Only small messages are copied.
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_BYTES_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_BYTES_H_
 
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/slice.h>
+#include <grpc/byte_buffer.h>
+#include <grpc/slice.h>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "distributed_runtime/network_table.h"
 
 namespace millstream::network {
 
-// Takes over the slices.
-inline grpc::ByteBuffer ToBytes(const millstream_slice* slices, size_t n) {
-  std::vector<grpc::Slice> list;
-  list.reserve(n);
-  for (size_t i = 0; i < n; ++i) {
-    auto* const kept = new millstream_slice(slices[i]);
-    list.emplace_back(
-        const_cast<char*>(kept->data), kept->size,
-        [](void* user) {
-          auto* const slice = static_cast<millstream_slice*>(user);
-          slice->release(slice->owner);
-          delete slice;
-        },
-        kept);
-  }
-  return grpc::ByteBuffer(list.data(), list.size());
-}
+struct DestroyBytes {
+  void operator()(grpc_byte_buffer* bytes) const { grpc_byte_buffer_destroy(bytes); }
+};
+using Bytes = std::unique_ptr<grpc_byte_buffer, DestroyBytes>;
 
-// The receiver takes over the slices.
-inline std::vector<millstream_slice> ToSlices(const grpc::ByteBuffer& bytes) {
-  std::vector<grpc::Slice> list;
-  std::vector<millstream_slice> slices;
-  if (!bytes.Valid() || !bytes.Dump(&list).ok()) return slices;
-  for (grpc::Slice& slice : list) {
-    if (slice.size() == 0) continue;
-    auto* const kept = new grpc::Slice(slice);
-    slices.push_back({reinterpret_cast<const char*>(kept->begin()), kept->size(),
-                      [](void* owner) { delete static_cast<grpc::Slice*>(owner); }, kept});
-  }
-  return slices;
-}
+// A message of at most so many bytes is copied into one slice, which costs less than several, and
+// frees the memory of the runtime at once.
+constexpr size_t kMostCopied = 4096;
+
+// Takes over the slices. The front, which is copied, comes before them.
+Bytes ToBytes(const std::string& front, const millstream_slice* slices, size_t n);
+// Whether a message keeps memory of the runtime until it is sent.
+bool KeepsMemory(const grpc_byte_buffer* bytes);
+// What is in front of a request whose method TakeMethod reads. REQUIRES: at most 255 letters.
+std::string FrontFor(const char* method);
+// The receiver takes over the slices. None of null.
+std::vector<millstream_slice> ToSlices(Bytes bytes);
+// Reads the name in front of a request, and leaves the rest. False if there is none.
+bool TakeMethod(std::vector<millstream_slice>* slices, std::string* method);
+void Release(const std::vector<millstream_slice>& slices);
 
 }  // namespace millstream::network
 

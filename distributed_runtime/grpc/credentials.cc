@@ -73,22 +73,19 @@ std::string Credentials::AuthorizationFor(const std::string& address) const {
 
 std::string Credentials::Authorization() const { return token_.empty() ? "" : "Bearer " + token_; }
 
-std::shared_ptr<grpc::ChannelCredentials> Credentials::ForChannel() const {
-  if (!has_certificates_) return grpc::InsecureChannelCredentials();
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = authority_;
-  options.pem_cert_chain = certificate_;
-  options.pem_private_key = key_;
-  return grpc::SslCredentials(options);
+ChannelCredentials Credentials::ForChannel() const {
+  if (!has_certificates_) return ChannelCredentials(grpc_insecure_credentials_create());
+  grpc_ssl_pem_key_cert_pair pair{key_.c_str(), certificate_.c_str()};
+  return ChannelCredentials(
+      grpc_ssl_credentials_create_ex(authority_.c_str(), &pair, nullptr, nullptr));
 }
 
-std::shared_ptr<grpc::ServerCredentials> Credentials::ForServer() const {
-  if (!has_certificates_) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = authority_;
-  options.pem_key_cert_pairs.push_back({key_, certificate_});
-  return grpc::SslServerCredentials(options);
+ServerCredentials Credentials::ForServer() const {
+  if (!has_certificates_) return ServerCredentials(grpc_insecure_server_credentials_create());
+  grpc_ssl_pem_key_cert_pair pair{key_.c_str(), certificate_.c_str()};
+  return ServerCredentials(grpc_ssl_server_credentials_create_ex(
+      authority_.c_str(), &pair, 1, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY,
+      nullptr));
 }
 
 }  // namespace millstream::network

@@ -2,13 +2,19 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_CREDENTIALS_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_CREDENTIALS_H_
 
-#include <grpcpp/security/credentials.h>
-#include <grpcpp/security/server_credentials.h>
+#include <grpc/grpc_security.h>
 
 #include <memory>
 #include <string>
 
 namespace millstream::network {
+
+struct ReleaseCredentials {
+  void operator()(grpc_channel_credentials* of) const { grpc_channel_credentials_release(of); }
+  void operator()(grpc_server_credentials* of) const { grpc_server_credentials_release(of); }
+};
+using ChannelCredentials = std::unique_ptr<grpc_channel_credentials, ReleaseCredentials>;
+using ServerCredentials = std::unique_ptr<grpc_server_credentials, ReleaseCredentials>;
 
 // What the folder MILLSTREAM_CLUSTER_CREDENTIALS holds. `ca.crt`, `tls.crt` and `tls.key` (PEM) are
 // for mutual TLS: both ends have a certificate of that authority. `token` is a text that each
@@ -28,8 +34,9 @@ class Credentials {
   // What requests must carry; "" if nothing.
   std::string Authorization() const;
 
-  std::shared_ptr<grpc::ChannelCredentials> ForChannel() const;
-  std::shared_ptr<grpc::ServerCredentials> ForServer() const;
+  // REQUIRES: gRPC is initialized.
+  ChannelCredentials ForChannel() const;
+  ServerCredentials ForServer() const;
 
  private:
   bool has_certificates_ = false;

@@ -1,0 +1,330 @@
+// Calls through the table's functions, between a server and channels of one process.
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "distributed_runtime/grpc/bytes.h"
+#include "distributed_runtime/grpc/client.h"
+#include "distributed_runtime/grpc/server.h"
+#include "gtest/gtest.h"
+
+namespace millstream::network {
+namespace {
+
+constexpr int kCancelled = 1;
+constexpr int kDeadlineExceeded = 4;
+
+// A slice that says when it is released.
+class Lent {
+ public:
+  explicit Lent(std::string text) : text_(std::move(text)) {}
+  millstream_slice Lend() {
+    const auto release = [](void* user) {
+      auto* const lent = static_cast<Lent*>(user);
+      const std::lock_guard<std::mutex> lock(lent->mutex_);
+      lent->is_released_ = true;
+      lent->released_.notify_all();
+    };
+    return {text_.data(), text_.size(), release, this};
+  }
+  void AwaitRelease() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    released_.wait(lock, [this] { return is_released_; });
+  }
+
+ private:
+  const std::string text_;
+  std::mutex mutex_;
+  std::condition_variable released_;
+  bool is_released_ = false;
+};
+
+// A slice with bytes of its own.
+millstream_slice Own(std::string text) {
+  auto* const kept = new std::string(std::move(text));
+  return {kept->data(), kept->size(), [](void* user) { delete static_cast<std::string*>(user); },
+          kept};
+}
+
+// Takes over the slices.
+std::string Join(const millstream_slice* slices, size_t n) {
+  std::string all;
+  for (size_t i = 0; i < n; ++i) {
+    all.append(slices[i].data, slices[i].size);
+    slices[i].release(slices[i].owner);
+  }
+  return all;
+}
+
+// Answers a request to "Echo" with its bytes, and keeps one to "Hold" until it is answered.
+class EchoServer {
+ public:
+  EchoServer() {
+    int32_t port = 0;
+    server_ = Serve("127.0.0.1:0", &Handle, this, &port);
+    address_ = "127.0.0.1:" + std::to_string(port);
+  }
+  ~EchoServer() { Stop(); }
+  EchoServer(const EchoServer&) = delete;
+  EchoServer& operator=(const EchoServer&) = delete;
+
+  const std::string& address() const { return address_; }
+  bool is_serving() const { return server_ != nullptr; }
+  void Stop() {
+    if (server_ != nullptr) StopServer(std::exchange(server_, nullptr));
+  }
+  // The stream of the next request to "Hold" whose bytes are these.
+  void* AwaitHeld(const std::string& bytes) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return held_.count(bytes) > 0; });
+    void* const call = held_.at(bytes);
+    held_.erase(bytes);
+    return call;
+  }
+  // Those that have carried a request to "Echo", in the order of the requests.
+  std::vector<void*> streams() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return streams_;
+  }
+
+ private:
+  static void Handle(void* user, void* call, const char* method, millstream_slice* slices,
+                     size_t n) {
+    auto* const server = static_cast<EchoServer*>(user);
+    const std::string bytes = Join(slices, n);
+    {
+      const std::lock_guard<std::mutex> lock(server->mutex_);
+      if (std::string(method) == "Hold") {
+        server->held_[bytes] = call;
+        server->changed_.notify_all();
+        return;
+      }
+      server->streams_.push_back(call);
+    }
+    const size_t half = bytes.size() / 2;
+    std::vector<millstream_slice> answer{Own(bytes.substr(0, half)), Own(bytes.substr(half))};
+    RespondTo(call, answer.data(), answer.size());
+  }
+
+  void* server_ = nullptr;
+  std::string address_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, void*> held_;  // calls, by their bytes
+  std::vector<void*> streams_;
+};
+
+// A call, which is expected to end once.
+class Asked {
+ public:
+  Asked(void* channel, const char* method, std::string request, int64_t deadline_ns = -1) {
+    millstream_slice slice = Own(std::move(request));
+    call_ = StartCall(channel, method, 0, &slice, 1, deadline_ns, &Done, this);
+  }
+  ~Asked() { FreeCall(call_); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  void Cancel() { CancelCall(call_); }
+  // Waits for the end. Returns the code.
+  int Await() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ended_.wait(lock, [this] { return ends_ > 0; });
+    EXPECT_EQ(ends_, 1);
+    return code_;
+  }
+  const std::string& answer() const { return answer_; }  // after Await
+
+ private:
+  static void Done(void* user, int32_t code, const char* message, millstream_slice* slices,
+                   size_t n) {
+    auto* const asked = static_cast<Asked*>(user);
+    std::string answer = Join(slices, n);
+    const std::lock_guard<std::mutex> lock(asked->mutex_);
+    asked->code_ = code;
+    asked->answer_ = std::move(answer);
+    ++asked->ends_;
+    asked->ended_.notify_all();
+  }
+
+  void* call_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  int ends_ = 0;
+  int code_ = -1;
+  std::string answer_;
+};
+
+class StreamsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.is_serving());
+    channel_ = Connect(server_.address().c_str());
+  }
+  void TearDown() override {
+    if (channel_ != nullptr) Disconnect(channel_);
+  }
+
+  EchoServer server_;
+  void* channel_ = nullptr;
+};
+
+TEST_F(StreamsTest, AnswersOfAnySizeComeBack) {
+  for (const size_t size :
+       {size_t{0}, size_t{1}, kMostCopied - 1, kMostCopied, kMostCopied + 1, size_t{3} << 20}) {
+    std::string request(size, 'a');
+    if (size > 0) request.back() = 'z';
+    Asked asked(channel_, "Echo", request);
+    EXPECT_EQ(asked.Await(), 0) << size;
+    EXPECT_TRUE(asked.answer() == request) << size;
+  }
+}
+
+TEST_F(StreamsTest, CallsAfterEachOtherShareAStream) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Asked(channel_, "Echo", "x").Await(), 0);
+  const std::vector<void*> streams = server_.streams();
+  ASSERT_EQ(streams.size(), 3);
+  EXPECT_EQ(streams[1], streams[0]);
+  EXPECT_EQ(streams[2], streams[0]);
+}
+
+TEST_F(StreamsTest, ACallDoesNotWaitForAnother) {
+  Asked held(channel_, "Hold", "first");
+  void* const call = server_.AwaitHeld("first");
+  Asked other(channel_, "Echo", "second");
+  EXPECT_EQ(other.Await(), 0);
+  millstream_slice answer = Own("late");
+  RespondTo(call, &answer, 1);
+  EXPECT_EQ(held.Await(), 0);
+  EXPECT_EQ(held.answer(), "late");
+}
+
+TEST_F(StreamsTest, ACancelledCallEndsAloneAndItsAnswerIsDropped) {
+  Asked held(channel_, "Hold", "first");
+  void* const call = server_.AwaitHeld("first");
+  held.Cancel();
+  EXPECT_EQ(held.Await(), kCancelled);
+  Lent answer("late");
+  millstream_slice slice = answer.Lend();
+  RespondTo(call, &slice, 1);
+  answer.AwaitRelease();
+  Asked next(channel_, "Echo", "second");
+  EXPECT_EQ(next.Await(), 0);
+  EXPECT_EQ(next.answer(), "second");
+}
+
+TEST_F(StreamsTest, CancellationAfterTheEndDoesNotReachTheNextCallOfTheStream) {
+  Asked ended(channel_, "Echo", "first");
+  EXPECT_EQ(ended.Await(), 0);
+  Asked held(channel_, "Hold", "second");
+  void* const call = server_.AwaitHeld("second");
+  ASSERT_EQ(server_.streams(), std::vector<void*>{call});
+  ended.Cancel();
+  millstream_slice answer = Own("answer");
+  RespondTo(call, &answer, 1);
+  EXPECT_EQ(held.Await(), 0);
+  EXPECT_EQ(held.answer(), "answer");
+}
+
+TEST_F(StreamsTest, MemoryOfAnAnswerIsReleasedWhileNoRequestComes) {
+  for (const size_t size : {size_t{8}, size_t{1} << 20}) {
+    const std::string name = std::to_string(size);
+    Asked asked(channel_, "Hold", name);
+    Lent answer(std::string(size, 'a'));
+    millstream_slice slice = answer.Lend();
+    RespondTo(server_.AwaitHeld(name), &slice, 1);
+    EXPECT_EQ(asked.Await(), 0);
+    answer.AwaitRelease();
+  }
+}
+
+TEST_F(StreamsTest, ADeadlineEndsACall) {
+  Asked held(channel_, "Hold", "first", /*deadline_ns=*/1);
+  EXPECT_EQ(held.Await(), kDeadlineExceeded);
+  Asked next(channel_, "Echo", "second");
+  EXPECT_EQ(next.Await(), 0);
+}
+
+TEST_F(StreamsTest, AServerThatStopsEndsCallsAndTakesLateAnswers) {
+  EXPECT_EQ(Asked(channel_, "Echo", "idle").Await(), 0);
+  Asked held(channel_, "Hold", "first");
+  void* const call = server_.AwaitHeld("first");
+  server_.Stop();
+  EXPECT_GT(held.Await(), 0);
+  Lent answer("late");
+  millstream_slice slice = answer.Lend();
+  RespondTo(call, &slice, 1);
+  answer.AwaitRelease();
+  EXPECT_GT(Asked(channel_, "Echo", "second").Await(), 0);
+}
+
+TEST_F(StreamsTest, ACallGoesOnWithoutItsChannel) {
+  Asked held(channel_, "Hold", "first");
+  void* const call = server_.AwaitHeld("first");
+  Disconnect(std::exchange(channel_, nullptr));
+  millstream_slice answer = Own("answer");
+  RespondTo(call, &answer, 1);
+  EXPECT_EQ(held.Await(), 0);
+  EXPECT_EQ(held.answer(), "answer");
+}
+
+// More at a time than streams are kept, some of which are cancelled at any moment.
+TEST_F(StreamsTest, CallsOfManyThreadsEndOnceWithTheirOwnAnswers) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 25;
+  constexpr int kAtATime = 10;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (int round = 0; round < kRounds; ++round) {
+        std::vector<std::unique_ptr<Asked>> calls;
+        for (int i = 0; i < kAtATime; ++i) {
+          const std::string request = std::to_string(t * kAtATime + i);
+          calls.push_back(std::make_unique<Asked>(channel_, "Echo", request));
+          if (i % 3 == 0) calls.back()->Cancel();
+        }
+        for (int i = 0; i < kAtATime; ++i) {
+          const int code = calls[i]->Await();
+          if (code == 0) {
+            EXPECT_EQ(calls[i]->answer(), std::to_string(t * kAtATime + i));
+          } else {
+            EXPECT_EQ(code, kCancelled);
+            EXPECT_EQ(i % 3, 0);
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// ---- Names in front of requests ----
+
+TEST(TakeMethodTest, ANameMayBeCutAnywhere) {
+  const std::string front = FrontFor("Echo");
+  for (size_t cut = 0; cut <= front.size(); ++cut) {
+    std::vector<millstream_slice> slices{Own(front.substr(0, cut)),
+                                         Own(front.substr(cut) + "rest")};
+    std::string method;
+    ASSERT_TRUE(TakeMethod(&slices, &method)) << cut;
+    EXPECT_EQ(method, "Echo");
+    EXPECT_EQ(Join(slices.data(), slices.size()), "rest");
+  }
+}
+
+TEST(TakeMethodTest, ANameThatEndsTooEarlyIsNone) {
+  for (const std::string& bytes : {std::string(), std::string("\4Ech"), std::string("\xff")}) {
+    std::vector<millstream_slice> slices{Own(bytes)};
+    std::string method;
+    EXPECT_FALSE(TakeMethod(&slices, &method));
+    Release(slices);
+  }
+}
+
+}  // namespace
+}  // namespace millstream::network
