@@ -20,7 +20,7 @@
 namespace millstream {
 
 // Of the messages between clients, masters and workers. A session of others is refused.
-constexpr int kMessageVersion = 3;
+constexpr int kMessageVersion = 4;
 
 // FAILED_PRECONDITION if a request for a session has another version. `task` is who was asked.
 Status CheckMessageVersion(int version, absl::string_view task);

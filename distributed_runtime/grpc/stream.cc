@@ -42,7 +42,6 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  bool is_kept() const { return is_kept_; }
   // REQUIRES: the stream is new or idle, and the line's mutex is held.
   void Assign(const ClientCallRef& call) {
     call_ = call;
