@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 
 from check_tree import ROOT
 
@@ -132,27 +133,50 @@ DEFINITION = re.compile(
 GROUP = 12
 
 
-def groups_of(names: list[str]) -> list[list[str]]:
-    """The files in groups that one call checks: of one folder, with no name defined twice.
+# Files with the names that they define.
+Group = tuple[list[str], set[str]]
 
-    Most of the time goes into what files include, and files of one folder include the same. A few
-    files are checked one by one, so that all processors have some.
-    """
-    if len(names) < GROUP:
-        return [[name] for name in names]
-    groups: list[tuple[list[str], set[str]]] = []
-    for name in sorted(names):
-        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
-        defined = {next(filter(None, found)) for found in DEFINITION.findall(text)}
-        folder = pathlib.PurePath(name).parent
-        for members, taken in groups:
-            is_beside = pathlib.PurePath(members[0]).parent == folder
-            if is_beside and len(members) < GROUP and not taken & defined:
-                members.append(name)
+
+def _defined(name: str) -> set[str]:
+    """What a file defines outside of functions."""
+    text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+    return {next(filter(None, found)) for found in DEFINITION.findall(text)}
+
+
+def _join(groups: list[Group], place: Callable[[str], str]) -> list[Group]:
+    """Fewer groups: those whose files have one place are put together where they fit."""
+    joined: list[Group] = []
+    for members, defined in groups:
+        for others, taken in joined:
+            fits = len(others) + len(members) <= GROUP and not taken & defined
+            if fits and place(others[0]) == place(members[0]):
+                others += members
                 taken |= defined
                 break
         else:
-            groups.append(([name], defined))
+            joined.append((members, defined))
+    return joined
+
+
+def _folder(name: str) -> str:
+    return str(pathlib.PurePath(name).parent)
+
+
+def _part_of_tree(name: str) -> str:
+    """The first folder of a name; plugins outside of the tree see other headers than all others."""
+    return OUTSIDE if f"{name}/".startswith(f"{OUTSIDE}/") else pathlib.PurePath(name).parts[0]
+
+
+def groups_of(names: list[str]) -> list[list[str]]:
+    """The files in groups that one call checks, with no name defined twice.
+
+    Most of the time goes into what files include, and files of one folder include the same. What
+    is left of a folder is joined with what is left of its neighbours. A few files are checked one
+    by one, so that all processors have some.
+    """
+    groups: list[Group] = [([name], _defined(name)) for name in sorted(names)]
+    if len(groups) >= GROUP:
+        groups = _join(_join(groups, _folder), _part_of_tree)
     return [members for members, _ in groups]
 
 
@@ -194,7 +218,8 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
     sources = _Sources(salt, proto_state.digest())
 
     def run(path: str, group: list[str]) -> list[str] | None:
-        folder = str(pathlib.PurePath(group[0]).parent)
+        folders = sorted({_folder(name) for name in group})
+        is_outside = _part_of_tree(group[0]) == OUTSIDE
         done = subprocess.run(
             [
                 *tool,
@@ -204,8 +229,8 @@ def check(tool: list[str], names: list[str], protos: list[str], cache: pathlib.P
                 path,
                 "--",
                 *flags,
-                *["-iquote", folder],
-                *(installed if f"{folder}/".startswith(f"{OUTSIDE}/") else []),
+                *[flag for folder in folders for flag in ("-iquote", folder)],
+                *(installed if is_outside else []),
             ],
             cwd=ROOT,
             capture_output=True,

@@ -53,6 +53,24 @@ def test_files_of_a_folder_are_joined(root: pathlib.Path) -> None:
     assert check(root, names) == ([], 0)
 
 
+def test_what_is_left_of_folders_is_joined(root: pathlib.Path) -> None:
+    folders = ["core/graph", "core/plan", "device_plugins/sim", "device_plugins/template"]
+    for folder in folders:
+        (root / folder).mkdir(parents=True)
+    texts = {f"core/plan/file{i}.cc": f"int Function{i}() {{}}\n" for i in range(13)}
+    texts |= {f"{folder}/a.cc": f"int A{i}() {{}}\n" for i, folder in enumerate(folders)}
+    names = write(root, texts)
+    assert sorted(clang_tidy.groups_of(names), key=len) == [
+        ["device_plugins/sim/a.cc"],
+        ["device_plugins/template/a.cc"],
+        ["core/graph/a.cc", "core/plan/file8.cc", "core/plan/file9.cc"],
+        sorted(name for name in names if name.startswith("core/plan/"))[:-2],
+    ]
+    assert check(root, names) == ([], 4)
+    calls = (root / "arguments").read_text()
+    assert "-iquote core/graph -iquote core/plan" in calls
+
+
 def test_a_few_files_are_checked_one_by_one(root: pathlib.Path) -> None:
     names = write(root, {f"core/file{i}.cc": "" for i in range(3)})
     assert check(root, names) == ([], 3)
