@@ -3,6 +3,7 @@
     ms_cc_library(name, srcs, hdrs, deps, copts, ...)      like cc_library
     ms_kernel_library(name, srcs, hdrs, deps, loops, ...)  a library for plugins: hidden, kept whole
     ms_cc_test(name, srcs, deps, copts, size, ...)         GoogleTest with its main()
+    ms_cc_tests(name, environments, srcs, deps, ...)       the same in several environments
     ms_kernel_test(name, srcs, deps, copts, ...)           the same for kernels, on sim as well
     ms_cc_benchmark(name, srcs, deps, copts, ...)          Google Benchmark with its main()
     ms_cc_binary(name, srcs, deps, copts, ...)
@@ -199,6 +200,39 @@ def ms_cc_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
         **kwargs
     )
 
+def _test_cases(name, srcs, deps, copts):
+    """A GoogleTest without main(), which several tests link."""
+    ms_cc_library(
+        name = name,
+        testonly = True,
+        srcs = srcs,
+        copts = TEST_COPTS + _precompiled_copts(_PRECOMPILED_TESTS) + copts,
+        deps = deps + ["//third_party:gtest_main"] + _precompiled_deps(_PRECOMPILED_TESTS),
+        alwayslink = True,
+    )
+
+def ms_cc_tests(name, environments, srcs, deps = [], copts = [], **kwargs):
+    """GoogleTests of the same sources, compiled once, that differ in their environments.
+
+    Args:
+      name: <name>_cases is the library of what they share.
+      environments: the variables that are set, by the names of the tests.
+      srcs: sources.
+      deps: as in ms_cc_test.
+      copts: more compiler flags.
+      **kwargs: for ms_cc_test.
+    """
+    cases = name + "_cases"
+    _test_cases(cases, srcs, deps, copts)
+    for test, env in environments.items():
+        ms_cc_test(
+            name = test,
+            srcs = [],
+            env = env,
+            deps = [":" + cases],
+            **kwargs
+        )
+
 # Instruction sets narrower than the widest that kernels have code for, by what the names of tests
 # that are limited to them end with: what limits our loops
 # (kernels/testing:instruction_set_limit) and oneDNN.
@@ -230,14 +264,7 @@ def ms_kernel_test(name, srcs, deps, copts = [], on_sim = True, narrow_sets = Fa
       **kwargs: for ms_cc_test.
     """
     cases = name + "_cases"
-    ms_cc_library(
-        name = cases,
-        testonly = True,
-        srcs = srcs,
-        copts = TEST_COPTS + _precompiled_copts(_PRECOMPILED_TESTS) + copts,
-        deps = deps + ["//third_party:gtest_main"] + _precompiled_deps(_PRECOMPILED_TESTS),
-        alwayslink = True,
-    )
+    _test_cases(cases, srcs, deps, copts)
     devices = {"": []}
     if on_sim:
         devices["_on_sim"] = ["//device_plugins/sim:kernel_test_device"]
