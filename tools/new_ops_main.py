@@ -155,7 +155,7 @@ UPDATES = (
 # The tests that look at every op, or at lists of ops. Those that run cases of every op run those of
 # the made-up ones: the others are the tree's, whose tests run them.
 MADE_UP = "MadeUp"
-OPTIONS = (f"--test_env=TESTED_OPS={MADE_UP}",)
+OPTIONS = ("--config=overlap", f"--test_env=TESTED_OPS={MADE_UP}")
 TESTS = (
     "//framework/ops/...",
     "//kernels/elementwise:fused_test",
