@@ -183,8 +183,8 @@ bool RunBinaryRows(const void* x, const void* y, void* out, const RowBlock& bloc
   if constexpr (IsSlow<Op>::value) {
     return SlowRows<Op, T>(x, y, out, block, columns, kXRuns ? 1 : 0, kYRuns ? 1 : 0);
   } else {
-    return RunLoopUpTo<kWidestLoops<T>, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block,
-                                                                            columns);
+    return RunLoopUpTo<kWidestRows<Op, T>, &BinaryRows<Op, T, kXRuns, kYRuns>>(x, y, out, block,
+                                                                               columns);
   }
 }
 

@@ -30,11 +30,13 @@ struct Commutes : std::false_type {};
 template <typename Op>
 struct Commutes<Op, std::void_t<decltype(Op::kCommutes)>> : std::true_type {};
 
+// Whether an operation of two operands gives a truth value.
+template <typename Op, typename T>
+inline constexpr bool kCompares = std::is_same_v<decltype(Op::template Apply<T>(T(), T())), bool>;
+
 // Whether swapped operands of type T give the same bits: of two NaNs the first one is the result.
 template <typename Op, typename T>
-inline constexpr bool kSwaps = Commutes<Op>::value &&
-                               (std::is_integral_v<T> ||
-                                std::is_same_v<decltype(Op::template Apply<T>(T(), T())), bool>);
+inline constexpr bool kSwaps = Commutes<Op>::value && (std::is_integral_v<T> || kCompares<Op, T>);
 
 // Whether its loops are not vectorized.
 template <typename Op>
@@ -44,6 +46,13 @@ struct IsSlow : std::disjunction<CanRefuse<Op>, IsInLibrary<Op>> {};
 template <typename Op, typename T>
 inline constexpr InstructionSet kWidestOperation =
     IsSlow<Op>::value ? InstructionSet::kBaseline : kWidestLoops<T>;
+
+// The same for an operation of two operands. Complex numbers are compared for equality alone, which
+// is rare: its AVX2 loops would be the largest of all comparisons.
+template <typename Op, typename T>
+inline constexpr InstructionSet kWidestRows =
+    kCompares<Op, T> && !std::is_arithmetic_v<T> ? InstructionSet::kBaseline
+                                                 : kWidestOperation<Op, T>;
 
 }  // namespace millstream::kernels
 
