@@ -20,31 +20,34 @@ namespace millstream::kernels {
 namespace {
 
 // How an op says what is done to the matrices first, and which shapes go together.
-struct MatMulOp {
-  static ms::Status Init(const ms::KernelInfo& info, GemmShape* transposes) {
-    MS_TRY(info.Attr("transpose_a", &transposes->transpose_a));
-    return info.Attr("transpose_b", &transposes->transpose_b);
-  }
-  static ms::Status Resolve(const GemmShape& transposes, const ms::Shape& a, const ms::Shape& b,
-                            ProductShape* shape) {
-    return ResolveMatMul(transposes, a, b, shape);
-  }
+struct ProductRules {
+  ms::Status (*init)(const ms::KernelInfo& info, GemmShape* transposes);
+  ms::Status (*resolve)(const GemmShape& transposes, const ms::Shape& a, const ms::Shape& b,
+                        ProductShape* shape);
 };
 
+ms::Status InitMatMul(const ms::KernelInfo& info, GemmShape* transposes) {
+  MS_TRY(info.Attr("transpose_a", &transposes->transpose_a));
+  return info.Attr("transpose_b", &transposes->transpose_b);
+}
+
+ms::Status InitBatchMatMul(const ms::KernelInfo& info, GemmShape* transposes) {
+  MS_TRY(info.Attr("adj_x", &transposes->transpose_a));
+  MS_TRY(info.Attr("adj_y", &transposes->transpose_b));
+  transposes->conjugate_a = transposes->transpose_a;
+  transposes->conjugate_b = transposes->transpose_b;
+  return ms::Status();
+}
+
 template <bool kBroadcast>
-struct BatchMatMulOp {
-  static ms::Status Init(const ms::KernelInfo& info, GemmShape* transposes) {
-    MS_TRY(info.Attr("adj_x", &transposes->transpose_a));
-    MS_TRY(info.Attr("adj_y", &transposes->transpose_b));
-    transposes->conjugate_a = transposes->transpose_a;
-    transposes->conjugate_b = transposes->transpose_b;
-    return ms::Status();
-  }
-  static ms::Status Resolve(const GemmShape& transposes, const ms::Shape& x, const ms::Shape& y,
-                            ProductShape* shape) {
-    return ResolveBatchMatMul(transposes, kBroadcast, x, y, shape);
-  }
-};
+ms::Status ResolveBatches(const GemmShape& transposes, const ms::Shape& x, const ms::Shape& y,
+                          ProductShape* shape) {
+  return ResolveBatchMatMul(transposes, kBroadcast, x, y, shape);
+}
+
+constexpr ProductRules kMatMul = {&InitMatMul, &ResolveMatMul};
+constexpr ProductRules kBatchMatMul = {&InitBatchMatMul, &ResolveBatches<false>};
+constexpr ProductRules kBatchMatMulV2 = {&InitBatchMatMul, &ResolveBatches<true>};
 
 // What follows is compiled once a type, for all ops.
 
@@ -107,29 +110,36 @@ ms::Status RunLibrary(ms::Frame& frame, const ProductShape& shape) {
   return RunPlan<T>(frame, plan, scratch.raw());
 }
 
-template <typename Op, typename T>
+template <typename T>
 class BlockedProduct {
  public:
-  ms::Status Init(const ms::KernelInfo& info) { return Op::Init(info, &transposes_); }
+  using Row = ProductRules;
+
+  explicit BlockedProduct(const Row& rules) : rules_(rules) {}
+  ms::Status Init(const ms::KernelInfo& info) { return rules_.init(info, &transposes_); }
 
   ms::Status Compute(ms::Frame& frame) const {
     ProductShape shape;
-    MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
+    MS_TRY(rules_.resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
     return RunBlocked<T>(frame, shape);
   }
 
  private:
+  const Row& rules_;
   GemmShape transposes_;
 };
 
-template <typename Op, typename T>
+template <typename T>
 class LibraryProduct {
  public:
-  ms::Status Init(const ms::KernelInfo& info) { return Op::Init(info, &transposes_); }
+  using Row = ProductRules;
+
+  explicit LibraryProduct(const Row& rules) : rules_(rules) {}
+  ms::Status Init(const ms::KernelInfo& info) { return rules_.init(info, &transposes_); }
 
   ms::Status Specialize(ms::Specialization& specialization) const {
     ProductShape shape;
-    MS_TRY(Op::Resolve(transposes_, specialization.input(0), specialization.input(1), &shape));
+    MS_TRY(rules_.resolve(transposes_, specialization.input(0), specialization.input(1), &shape));
     PlanLibrary(specialization, shape, std::is_same_v<T, float>);
     return ms::Status();
   }
@@ -139,11 +149,12 @@ class LibraryProduct {
       return RunPlan<T>(frame, *plan, frame.scratch());
     }
     ProductShape shape;
-    MS_TRY(Op::Resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
+    MS_TRY(rules_.resolve(transposes_, frame.input(0).shape(), frame.input(1).shape(), &shape));
     return RunLibrary<T>(frame, shape);
   }
 
  private:
+  const Row& rules_;
   GemmShape transposes_;
 };
 
@@ -163,30 +174,27 @@ class FusedProduct {
   }
 
  private:
-  LibraryProduct<MatMulOp, float> product_;
+  LibraryProduct<float> product_{kMatMul};
   BiasEpilogue epilogue_;
 };
 
-template <typename Op>
-struct ProductOf {
-  template <typename T>
-  using Blocked = BlockedProduct<Op, T>;
-  template <typename T>
-  using Library = LibraryProduct<Op, T>;
-};
-
-template <typename Op>
-ms::Registered RegisterProduct(const char* op) {
-  ms::RegisterForTypes<ProductOf<Op>::template Library, float, Float16, BFloat16>(op, "T");
-  return ms::RegisterForTypes<ProductOf<Op>::template Blocked, double, int32_t, int64_t,
-                              std::complex<float>, std::complex<double>>(op, "T");
+template <template <typename> class Product, typename... Ts>
+void RegisterTypes(const char* op, const ProductRules& rules) {
+  (ms::RegisterRow<Product<Ts>>(op, rules, ms::KernelOptions().Type<Ts>("T")), ...);
 }
 
-const ms::Registered matmul = RegisterProduct<MatMulOp>("MatMul");
+ms::Registered RegisterProduct(const char* op, const ProductRules& rules) {
+  RegisterTypes<LibraryProduct, float, Float16, BFloat16>(op, rules);
+  RegisterTypes<BlockedProduct, double, int32_t, int64_t, std::complex<float>,
+                std::complex<double>>(op, rules);
+  return ms::Registered();
+}
+
+const ms::Registered matmul = RegisterProduct("MatMul", kMatMul);
 const ms::Registered fused_matmul =
     ms::Register<FusedProduct>("_FusedMatMul", ms::KernelOptions().Type<float>("T"));
-const ms::Registered batch_matmul = RegisterProduct<BatchMatMulOp<false>>("BatchMatMul");
-const ms::Registered batch_matmul_v2 = RegisterProduct<BatchMatMulOp<true>>("BatchMatMulV2");
+const ms::Registered batch_matmul = RegisterProduct("BatchMatMul", kBatchMatMul);
+const ms::Registered batch_matmul_v2 = RegisterProduct("BatchMatMulV2", kBatchMatMulV2);
 
 }  // namespace
 }  // namespace millstream::kernels
