@@ -27,6 +27,7 @@ from testing.fuzz.message_texts import (
     VALUES,
     binary,
 )
+from testing.fuzz.string_corpus import parsed_strings
 
 _WRITTEN_BY_TF = Path("testdata/conformance/files/written_by_tf")
 _CASES = Path("testdata/conformance/ops/cases")
@@ -236,6 +237,8 @@ def main() -> None:
         _write(folder, "image_file", name, data)
     for name, data in bmp_files():
         _write(folder, "bmp_file", name, data)
+    for name, data in parsed_strings():
+        _write(folder, "parsed_string", name, data)
 
 
 if __name__ == "__main__":
