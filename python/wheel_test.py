@@ -87,13 +87,14 @@ def test_wheel_holds_the_package_and_nothing_else(installed: pathlib.Path) -> No
         "millstream/millstream_plugin_probe",
         "millstream/plugins/libmillstream_cpu.so",
         "millstream/py.typed",
+        "millstream/regex/libmillstream_regex.so",
         "millstream/templates/plugin/CMakeLists.txt",
         "millstream/templates/plugin/package/acme_plugin/__init__.py",
     } <= names
     assert {name.split("/")[0] for name in names} == {"millstream", "millstream-0.1.0.dist-info"}
     kinds = re.compile(
         r"millstream/(?:.*\.pyi?|py\.typed|plugins/.*\.so|_runtime\.abi3\.so|libs/.*\.so(?:\.\d+)*)"
-        r"|millstream/millstream_plugin_probe|millstream/codecs/libmillstream_codecs\.so"
+        r"|millstream/millstream_plugin_probe|millstream/(codecs|regex)/libmillstream_\1\.so"
         r"|millstream/include/millstream/\w+\.h(?:pp)?"
         r"|millstream/templates/plugin/.*"
         r"|millstream-[\d.]+\.dist-info/.*"
@@ -169,7 +170,8 @@ def test_libraries_are_found_in_the_wheel(installed: pathlib.Path) -> None:
 def test_package_exports_its_entry_points_alone(installed: pathlib.Path) -> None:
     package = installed / "millstream"
     assert elf.exported(package / "_runtime.abi3.so") == ["PyInit__runtime"]
-    assert elf.exported(package / "codecs/libmillstream_codecs.so") == ["millstream_codecs"]
+    for name in ("codecs", "regex"):
+        assert elf.exported(package / name / f"libmillstream_{name}.so") == [f"millstream_{name}"]
     for plugin in (package / "plugins").iterdir():
         assert elf.exported(plugin) == ["ms_plugin_entry"]
 
@@ -354,8 +356,9 @@ def test_unpacked_wheel_trains_with_its_own_libraries(installed: pathlib.Path) -
     others = {path.name for path in mapped if installed not in path.parents}
     for library in ["libdnnl", "libgomp", "libprotobuf", "libabsl", "libpng", "libOpenCL"]:
         assert [name for name in others if name.startswith(library)] == []
-    # Those of files of images are loaded when they are first needed.
-    assert [path for path in mapped if re.search("libgif|libjpeg|codecs", path.name)] == []
+    # Those of files of images and of regular expressions are loaded when they are first needed.
+    lazy = re.compile("libgif|libjpeg|libre2|millstream_(codecs|regex)")
+    assert [path for path in mapped if lazy.search(path.name)] == []
 
 
 FILES = """
@@ -377,3 +380,19 @@ def test_unpacked_wheel_reads_images_with_its_own_libraries(installed: pathlib.P
     libraries = [path for path in mapped if re.search("libgif|libjpeg|libpng", path.name)]
     assert len(libraries) == 3
     assert [path for path in libraries if installed not in path.parents] == []
+
+
+REGEXES = """
+import millstream as tf
+with tf.Session() as session:
+    assert session.run(tf.strings.regex_replace("abab", "a(b)", "<\\\\1>")) == b"<b><b>"
+for line in open("/proc/self/maps"):
+    if ".so" in line:
+        print(line.split(None, 5)[5].strip())
+"""
+
+
+def test_unpacked_wheel_matches_with_its_own_library(installed: pathlib.Path) -> None:
+    mapped = {pathlib.Path(line) for line in run(installed, REGEXES).splitlines()}
+    (library,) = [path for path in mapped if path.name.startswith("libre2")]
+    assert installed in library.parents

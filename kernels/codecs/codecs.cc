@@ -1,54 +1,19 @@
 #include "kernels/codecs/codecs.h"
 
-#include <dlfcn.h>
-
-#include <string>
+#include "kernels/common/library_beside.h"
 
 namespace millstream::kernels {
 namespace {
 
-// From the folder of the plugin.
-constexpr char kLibrary[] = "/../codecs/libmillstream_codecs.so";
-
-struct Opened {
-  const millstream_codec_table* table = nullptr;
-  std::string error;
-};
-
-// The folder of the file that has this code.
-std::string OwnFolder() {
-  Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void*>(&OpenCodecs), &info) == 0) return ".";
-  const std::string file = info.dli_fname;
-  const size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
-}
-
-Opened Open() {
-  Opened opened;
-  const std::string path = OwnFolder() + kLibrary;
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    opened.error = ms::StrCat("cannot open the library that reads files of images: ",
-                              static_cast<const char*>(dlerror()));
-    return opened;
-  }
-  const auto get =
-      reinterpret_cast<millstream_get_codecs>(dlsym(library, MILLSTREAM_CODECS_SYMBOL));
-  const millstream_codec_table* const table = get == nullptr ? nullptr : get();
-  if (table == nullptr || table->version != kMillstreamCodecsVersion) {
-    opened.error = ms::StrCat(path, " is no library of codecs of this version");
-    return opened;
-  }
-  opened.table = table;
-  return opened;
-}
+constexpr LibraryBeside kLibrary = {"../codecs/libmillstream_codecs.so",
+                                    "the library that reads files of images",
+                                    MILLSTREAM_CODECS_SYMBOL, kMillstreamCodecsVersion};
 
 }  // namespace
 
 ms::Status OpenCodecs(const millstream_codec_table** table) {
   // Never freed: steps may run as long as the process does.
-  static const auto* const opened = new Opened(Open());
+  static const auto* const opened = new OpenedLibrary<millstream_codec_table>(kLibrary);
   *table = opened->table;
   if (opened->table != nullptr) return ms::Status();
   return ms::Status(MS_FAILED_PRECONDITION, opened->error);

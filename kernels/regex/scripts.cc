@@ -1,14 +1,12 @@
-// UnicodeScript, by the scripts that RE2 knows.
+#include "kernels/regex/scripts.h"
+
 #include <re2/re2.h>
 #include <re2/set.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "framework/plugin/plugin.hpp"
-
-namespace millstream::kernels {
+namespace millstream::regex {
 namespace {
 
 // Numbers are those of the UScriptCode of ICU, names are of the Unicode standard.
@@ -217,23 +215,12 @@ class ScriptSet {
   std::vector<int32_t> codes_;
 };
 
-class UnicodeScript {
- public:
-  ms::Status Compute(ms::Frame& frame) const {
-    static const ScriptSet scripts;
-    const ms::View input = frame.input(0);
-    ms::View output;
-    MS_TRY(frame.Output(0, input.shape(), &output));
-    constexpr int64_t kCharactersAQuestion = 1 << 16;
-    for (int64_t i = 0; i < input.size(); ++i) {
-      if (i % kCharactersAQuestion == 0) MS_TRY(frame.CheckCancelled());
-      output.data<int32_t>()[i] = scripts.CodeOf(input.data<int32_t>()[i]);
-    }
-    return ms::Status();
-  }
-};
-
-const ms::Registered script = ms::Register<UnicodeScript>("UnicodeScript");
-
 }  // namespace
-}  // namespace millstream::kernels
+
+int32_t ScriptOf(int32_t character) {
+  // Never freed: steps may run as long as the process does.
+  static const auto* const scripts = new ScriptSet;
+  return scripts->CodeOf(character);
+}
+
+}  // namespace millstream::regex
