@@ -104,12 +104,20 @@ void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t numbe
   const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
   if (status.ok()) status = channel.status();
   if (!status.ok()) return Conclude(number, status, MeetingOutcome());
+  AskForLeader(channel->get());
   StartRequest(channel->get(), "JoinCollective", writer.Finish(request), absl::InfiniteFuture(),
                [self = Self(), number](const Status& joined, PayloadReader* response) {
-                 MeetingOutcome outcome;
-                 const Status status = joined.ok() ? ReadOutcome(response, &outcome) : joined;
-                 self->Conclude(number, WithTask(status, self->leader_), outcome);
+                 self->TakeAnswer(number, joined, response);
                });
+}
+
+void ClusterCollectives::TakeAnswer(uint64_t number, const Status& joined,
+                                    PayloadReader* response) {
+  if (AwaitLeader(number, joined)) return;
+  if (joined.ok()) NoteLeader();
+  MeetingOutcome outcome;
+  const Status status = joined.ok() ? ReadOutcome(response, &outcome) : joined;
+  Conclude(number, WithTask(status, leader_), outcome);
 }
 
 void ClusterCollectives::Conclude(uint64_t number, const Status& status,
@@ -226,6 +234,7 @@ void ClusterCollectives::Beat() {
   exchanges_->Beat();
   if (Leads()) return AskMembers();
   AskLeader();
+  JoinAgain();
 }
 
 void ClusterCollectives::AskMembers() {
@@ -262,11 +271,13 @@ void ClusterCollectives::AskLeader() {
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [number, waiting] : waiting_) {
+      if (waiting.awaits_leader) continue;
       auto& request = requests.emplace_back(number, proto::MissingMembersRequest()).second;
       EncodeSpec(waiting.spec, request.mutable_operation());
       request.set_member(waiting.member.device);
     }
-    silence_[leader_] = requests.empty() ? 0 : silence_[leader_] + 1;
+    const bool counts = has_leader_answered_ && !requests.empty();
+    silence_[leader_] = counts ? silence_[leader_] + 1 : 0;
     is_lost = silence_[leader_] > kPatience;
   }
   if (is_lost) return LoseLeader();
@@ -305,6 +316,7 @@ void ClusterCollectives::TakeMissing(uint64_t number, const Status& status,
   proto::MissingMembersResponse message;
   if (!status.ok() || !DecodeMessage(response, &message).ok()) return;
   absl::MutexLock lock(&mutex_);
+  has_leader_answered_ = true;
   silence_.erase(leader_);
   const auto found = waiting_.find(number);
   if (found != waiting_.end()) found->second.missing = message.text();

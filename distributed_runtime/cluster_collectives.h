@@ -30,7 +30,8 @@ namespace millstream {
 // The members meet in one task, the leader: the chief's, or else the first of the cluster. Small
 // tensors come with their members, and the leader answers with the result. The tasks of members
 // exchange larger ones (CollectiveExchange). The leader notices when the connection to a task of a
-// member ends. Members of sessions of all masters meet, unless their sessions are isolated.
+// member ends. A leader that has never answered has not come up as yet, and members wait for it.
+// Members of sessions of all masters meet, unless their sessions are isolated.
 // Thread-safe.
 class ClusterCollectives final : public Collectives {
  public:
@@ -48,8 +49,9 @@ class ClusterCollectives final : public Collectives {
   // Answers a request of another task. False if this is none of these requests.
   bool Handle(absl::string_view method, PayloadReader* request, const Reply& reply);
   // Called with each heartbeat, does not block. The leader asks the tasks of members whether they
-  // are there; other tasks ask the leader for whom their members wait; tasks that exchange tensors
-  // ask each other. Who does not answer several times is lost.
+  // are there; other tasks ask the leader for whom their members wait, or try it again if it has
+  // not come up; tasks that exchange tensors ask each other. Who does not answer several times is
+  // lost.
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
   // The task stops: all who wait get UNAVAILABLE.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -60,6 +62,8 @@ class ClusterCollectives final : public Collectives {
   void Close(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
   // The exchanges of this task, also those that others may still ask about.
   size_t num_exchanges() const { return exchanges_->size(); }
+  // Those for which Close waits.
+  size_t num_owing() const { return exchanges_->num_owing(); }
 
  protected:
   ~ClusterCollectives() override { Stop(); }
@@ -69,7 +73,8 @@ class ClusterCollectives final : public Collectives {
   struct Waiting {
     CollectiveSpec spec;
     CollectiveMember member;
-    std::string missing;  // for whom it waits; empty: not known as yet
+    std::string missing;         // for whom it waits; empty: not known as yet
+    bool awaits_leader = false;  // which has not come up as yet
   };
   ResourceRef<ClusterCollectives> Self() { return ResourceRef<ClusterCollectives>::Share(this); }
   bool Leads() const { return leader_ == task_; }
@@ -79,6 +84,16 @@ class ClusterCollectives final : public Collectives {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void JoinAtLeader(const CollectiveSpec& spec, uint64_t number, const std::string& device,
                     bool gives, const Tensor& tensor);
+  // What has become of that.
+  void TakeAnswer(uint64_t number, const Status& joined, PayloadReader* response)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the member waits until the leader has come up, which was not reached.
+  bool AwaitLeader(uint64_t number, const Status& refused) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Members that wait for the leader try it again.
+  void JoinAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Asks the leader whether it is there, if it has never answered.
+  void AskForLeader(Channel* channel) ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteLeader() ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells the leader that a member of this task does not wait any more.
   void Leave(uint64_t number);
   // The meeting of a member of this task has taken place.
@@ -122,6 +137,8 @@ class ClusterCollectives final : public Collectives {
 
   mutable absl::Mutex mutex_;
   bool has_stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_leader_answered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_awaited_leader_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_ ABSL_GUARDED_BY(mutex_);                        // number of a member of this task
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // by number
   absl::flat_hash_map<const void*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);  // by ticket

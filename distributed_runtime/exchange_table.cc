@@ -103,6 +103,11 @@ size_t ExchangeTable::size() const {
   return exchanges_.size();
 }
 
+size_t ExchangeTable::num_owing() const {
+  absl::MutexLock lock(&mutex_);
+  return owing_.size();
+}
+
 // ---- Whether the others are there ----
 
 void ExchangeTable::Beat() {

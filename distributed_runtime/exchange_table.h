@@ -52,6 +52,8 @@ class ExchangeTable : public std::enable_shared_from_this<ExchangeTable> {
   // Ends all with the error, also those to come.
   void Stop(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   size_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Those for which Close waits.
+  size_t num_owing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Answers a request of another task. False if this is none of these requests.
   bool Handle(absl::string_view method, PayloadReader* request, const Reply& reply);
