@@ -7,9 +7,10 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import PIPE, STDOUT
+from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
@@ -30,24 +31,37 @@ class Cluster:
     def __init__(self, hosts: list[Host], module: str, arguments: list[str]) -> None:
         self.lines: queue.Queue[tuple[str, str]] = queue.Queue()
         self.log: list[str] = []
-        addresses = [f"{host.address}:{_PORT}" for host in hosts]
+        self._hosts = dict(zip(_TASKS, hosts, strict=True))
+        self._command = [sys.executable, "-m", module, *arguments]
+        self._processes: dict[str, Popen[str]] = {}
+        for name in _TASKS:
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        """Start a task, perhaps once more."""
+        addresses = [f"{host.address}:{_PORT}" for host in self._hosts.values()]
         cluster = {"ps": addresses[:1], "worker": addresses[1:]}
-        for host, name in zip(hosts, _TASKS, strict=True):
-            job, _, index = name.partition(":")
-            config = {"cluster": cluster, "task": {"type": job, "index": int(index)}}
-            process = host.start(
-                [sys.executable, "-m", module, *arguments],
-                env={
-                    **os.environ,
-                    "TF_CONFIG": json.dumps(config),
-                    "MILLSTREAM_CLUSTER_INSECURE": "1",
-                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                },
-                stdout=PIPE,
-                stderr=STDOUT,
-            )
-            assert process.stdout is not None
-            threading.Thread(target=self._read, args=(name, process.stdout), daemon=True).start()
+        job, _, index = name.partition(":")
+        config = {"cluster": cluster, "task": {"type": job, "index": int(index)}}
+        process = self._hosts[name].start(
+            self._command,
+            env={
+                **os.environ,
+                "TF_CONFIG": json.dumps(config),
+                "MILLSTREAM_CLUSTER_INSECURE": "1",
+                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            },
+            stdout=PIPE,
+            stderr=STDOUT,
+        )
+        assert process.stdout is not None
+        self._processes[name] = process
+        threading.Thread(target=self._read, args=(name, process.stdout), daemon=True).start()
+
+    def kill(self, name: str) -> None:
+        """Kill a task, and return when it has ended."""
+        self._processes[name].kill()
+        self._processes[name].wait()
 
     def _read(self, task: str, lines: Iterator[str]) -> None:
         for line in lines:
@@ -87,6 +101,15 @@ def _counting(hosts: list[Host], *arguments: str) -> Cluster:
     for task in ("worker:0", "worker:1"):
         cluster.wait_for_steps(task, 3)
     return cluster
+
+
+def _wait_for_bytes(host: Host, count: int) -> None:
+    """Until the host's cable has let so many bytes more pass."""
+    enough = host.cable.passed + count
+    end = time.monotonic() + _PATIENCE
+    while host.cable.passed < enough:
+        assert time.monotonic() < end, f"{host.cable.passed} bytes passed of {enough}"
+        time.sleep(0.01)
 
 
 def _last_count(cluster: Cluster) -> int:
@@ -168,3 +191,33 @@ def test_a_task_behind_a_slow_cable_is_not_taken_for_lost(hosts: list[Host]) -> 
     cluster.wait_for_steps("worker:0", 1)
     cluster.wait_for_steps("worker:1", 1)
     assert not [line for line in cluster.log if "UnavailableError" in line]
+
+
+# A step of the worker takes 40 seconds: it is killed in the midst of a tensor.
+def test_a_worker_that_is_killed_behind_a_slow_cable_stops_nobody_and_comes_back(
+    hosts: list[Host],
+) -> None:
+    hosts[2].cable.rate = 100_000.0
+    cluster = Cluster(hosts, "testing.cluster.counting_task", ["--floats=1000000"])
+    cluster.wait_for_steps("worker:0", 3)
+    _wait_for_bytes(hosts[2], 300_000)
+    cluster.kill("worker:1")
+    cluster.wait_for_steps("worker:0", 20)
+    hosts[2].cable.rate = None
+    cluster.start("worker:1")
+    cluster.wait_for_steps("worker:1", 3)
+    assert not [line for line in cluster.log if "| error" in line]
+
+
+# The system still sends what it has of a process that was killed.
+def test_a_server_that_is_killed_behind_a_slow_cable_ends_the_steps_of_all(
+    hosts: list[Host],
+) -> None:
+    cluster = _counting(hosts, "--floats=1000000")
+    hosts[0].cable.rate = 200_000.0
+    _wait_for_bytes(hosts[0], 600_000)
+    cluster.kill("ps:0")
+    for task in ("worker:0", "worker:1"):
+        error = cluster.wait_for_error(task)
+        assert "UnavailableError" in error
+        assert "/job:ps/replica:0/task:0" in error

@@ -68,6 +68,8 @@ class Cable:
         Which part of all packets is lost.
     rate
         Bytes a second, or None where they are not limited.
+    passed
+        Bytes of the packets that were not lost so far.
     """
 
     is_connected: bool = True
@@ -75,6 +77,7 @@ class Cable:
     jitter: float = 0.0
     loss: float = 0.0
     rate: float | None = None
+    passed: int = 0
     busy_until: float = field(default=0.0, repr=False)
 
     def arrival(self, size: int, now: float, draw: Chance) -> float | None:
@@ -87,6 +90,7 @@ class Cable:
                 return None
             begin += size / self.rate
             self.busy_until = begin
+        self.passed += size
         return begin + self.delay + draw.uniform(0.0, self.jitter)
 
 

@@ -67,6 +67,7 @@ def test_a_slow_cable_loses_what_its_queue_does_not_hold() -> None:
     passed = [one for one in arrivals if one is not None]
     assert 256 <= len(passed) < 300
     assert passed == [1.0 + i for i in range(len(passed))]
+    assert slow.passed == 1000 * len(passed)
 
 
 @_needs_hosts
