@@ -24,19 +24,20 @@ class ClusterCollectivesEndTest : public ClusterCollectivesTest {
 };
 
 TEST_F(ClusterCollectivesEndTest, AServerThatStopsGivesWhatOthersHaveStillToAskFor) {
-  const Output sent = Broadcast(0, 20001, true);
-  const Output received = Broadcast(1, 20001, false);
-  transports_[1]->HoldResponses("JoinCollective");
+  const Output sent = Broadcast(1, 20001, true);
+  const Output received = Broadcast(0, 20001, false);
+  transports_[0]->HoldRequests("CollectivePiece");
   std::thread receiver([&] {
-    const auto got = RunOn(1, received);
+    const auto got = RunOn(0, received);
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_EQ(Elements<float>((*got)[0]), Values(20001, 7));
   });
-  EXPECT_TRUE(RunOn(0, sent).ok());
-  std::thread stopping([&] { servers_[0]->Stop(); });
+  EXPECT_TRUE(RunOn(1, sent).ok());
+  std::thread stopping([&] { servers_[1]->Stop(); });
   // It waits with the tensor, which would be gone otherwise before the other one asks.
-  EXPECT_TRUE(Eventually([&] { return servers_[0]->worker()->collectives()->num_owing() == 1; }));
-  transports_[1]->ReleaseResponses();
+  EXPECT_TRUE(Eventually([&] { return servers_[1]->worker()->collectives()->num_owing() == 1; }));
+  EXPECT_TRUE(servers_[1]->Join(kHangGuard));
+  transports_[0]->ReleaseRequests();
   receiver.join();
   stopping.join();
 }

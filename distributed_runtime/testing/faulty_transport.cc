@@ -29,6 +29,27 @@ class FaultyTransport::State {
     held_.push_back(std::move(give));
     return true;
   }
+  void HoldRequests(absl::string_view method) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    holds_requests_ = std::string(method);
+  }
+  // True if the request is held; ReleaseRequests calls `send` then.
+  bool HoldRequest(absl::string_view method, const std::function<void()>& send)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    if (method != holds_requests_) return false;
+    held_requests_.push_back(send);
+    return true;
+  }
+  void ReleaseRequests() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::function<void()>> held;
+    {
+      absl::MutexLock lock(&mutex_);
+      holds_requests_.clear();
+      held.swap(held_requests_);
+    }
+    for (const std::function<void()>& send : held) send();
+  }
   void ReleaseResponses() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::function<void()>> held;
     {
@@ -75,6 +96,8 @@ class FaultyTransport::State {
   std::string loses_from_ ABSL_GUARDED_BY(mutex_);  // a method; empty: of none
   std::string holds_ ABSL_GUARDED_BY(mutex_);       // likewise
   std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
+  std::string holds_requests_ ABSL_GUARDED_BY(mutex_);  // likewise
+  std::vector<std::function<void()>> held_requests_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -100,15 +123,17 @@ class FaultyChannel final : public Channel {
         return std::make_shared<NoCall>();
       case Fault::kLost: return std::make_shared<NoCall>();
     }
-    return inner_->Start(method, std::move(request), deadline,
-                         [state = state_, losses, name = std::string(method),
-                          respond = std::move(respond)](const Status& status, Payload response) {
-                           if (state->LosesResponse(losses)) return;
-                           const auto give = [respond, status, response] {
-                             respond(status, response);
-                           };
-                           if (!state->Hold(name, give)) give();
-                         });
+    const auto take = [state = state_, losses, name = std::string(method),
+                       respond = std::move(respond)](const Status& status, Payload response) {
+      if (state->LosesResponse(losses)) return;
+      const auto give = [respond, status, response] { respond(status, response); };
+      if (!state->Hold(name, give)) give();
+    };
+    const auto send = [inner = inner_, name = std::string(method), request, deadline, take] {
+      inner->Start(name, request, deadline, take);
+    };
+    if (state_->HoldRequest(method, send)) return std::make_shared<NoCall>();
+    return inner_->Start(method, std::move(request), deadline, take);
   }
 
  private:
@@ -140,6 +165,10 @@ void FaultyTransport::HoldResponses(absl::string_view method) { state_->HoldResp
 void FaultyTransport::ReleaseResponses() { state_->ReleaseResponses(); }
 
 int FaultyTransport::num_held() const { return state_->num_held(); }
+
+void FaultyTransport::HoldRequests(absl::string_view method) { state_->HoldRequests(method); }
+
+void FaultyTransport::ReleaseRequests() { state_->ReleaseRequests(); }
 
 int FaultyTransport::Count(absl::string_view method) const { return state_->Count(method); }
 

@@ -38,6 +38,9 @@ class FaultyTransport final : public Transport {
   void HoldResponses(absl::string_view method);
   void ReleaseResponses();
   int num_held() const;
+  // Requests of the method are held from now on, until ReleaseRequests. Nobody can cancel them.
+  void HoldRequests(absl::string_view method);
+  void ReleaseRequests();
   // The requests of a method since the last call of ForgetCounts.
   int Count(absl::string_view method) const;
   void ForgetCounts();
