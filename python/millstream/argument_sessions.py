@@ -91,6 +91,10 @@ def calls_of_sessions() -> Calls:
             "total_num_replicas": 1, "variable_averages": tf.train.ExponentialMovingAverage(0.5),
             "variables_to_average": [], "use_locking": True,
         },
+        tf.contrib.training.GreedyLoadBalancingStrategy: lambda: {
+            "num_tasks": 2, "load_fn": tf.contrib.training.byte_size_load_fn,
+        },
+        tf.contrib.training.byte_size_load_fn: lambda: {"op": tf.constant(X).op},
         tf.train.replica_device_setter: lambda: {
             "ps_tasks": 1, "ps_device": "/job:ps", "worker_device": "/job:worker",
             "merge_devices": True, "cluster": {"ps": ["localhost:1"]}, "ps_ops": ["VarHandleOp"],

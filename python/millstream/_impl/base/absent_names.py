@@ -14,7 +14,7 @@ config.experimental_connect_to_host: eager execution needs it; use tf.train.Serv
 config.experimental_run_functions_eagerly: all operations are run by tf.Session.run
 config.optimizer: options belong to a session; use the graph_options of tf.ConfigProto
 config.threading: options belong to a session; use the numbers of threads of tf.ConfigProto
-contrib: it is not a part of the API that was kept; tf.contrib.opt, tf.contrib.feature_column and tf.contrib.tensorboard are there in part
+contrib: it is not a part of the API that was kept; tf.contrib.opt, tf.contrib.feature_column, tf.contrib.tensorboard and tf.contrib.training are there in part
 distribute: replicas are graphs or processes of their own; use tf.cluster.Mirrored, or tf.train.replica_device_setter and tf.train.SyncReplicasOptimizer
 distributions: draw by tf.random and write densities by tf.math
 enable_eager_execution: all operations are run by tf.Session.run

@@ -76,6 +76,23 @@ def test_a_loop_runs_over_two_tasks() -> None:
             assert sess.run(total) == 45.0
 
 
+def test_a_run_in_parts_runs_over_two_tasks() -> None:
+    servers = _servers(2)
+    with tf.Graph().as_default():
+        a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
+        with tf.device("/job:worker/task:1"):
+            count = tf.Variable(0.0)
+            first = tf.assign_add(count, a)
+        with tf.device("/job:worker/task:0"):
+            second = first * b
+        with tf.Session(servers[0].target) as sess:
+            sess.run(count.initializer)
+            handle = sess.partial_run_setup([first, second], [a, b])
+            assert sess.partial_run(handle, first, {a: 2.0}) == 2.0
+            assert sess.partial_run(handle, second, {b: 5.0}) == 10.0
+            assert sess.run(count) == 2.0
+
+
 # Calls a function of x in task 1: twice x.
 _REMOTE_CALL = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
