@@ -104,12 +104,16 @@ class ClusterSession final : public Session, public LiveSession {
   SessionGate* gate() override { return &gate_; }
 
  private:
-  // One at a time: chunks of the graph must reach the master in their order.
-  StatusOr<std::shared_ptr<ClientStep>> FindStep(const StepSignature& signature)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  StatusOr<std::shared_ptr<ClientStep>> FindStep(const StepSignature& signature) {
     const SessionGate::Pass pass(&gate_);
     MS_RETURN_IF_ERROR(pass.status());
-    if (std::shared_ptr<ClientStep> found = steps_.Find(signature)) return found;
+    return steps_.FindOrBuild(
+        signature, [&] { return Prepare(signature); }, [](StepCache<ClientStep>::Steps) {});
+  }
+
+  // One at a time: chunks of the graph must reach the master in their order.
+  StatusOr<std::shared_ptr<ClientStep>> Prepare(const StepSignature& signature)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     proto::SignatureRecord record;
     EncodeSignature(signature, &record);
     StatusOr<std::unique_ptr<ClientStep>> made;
@@ -121,8 +125,7 @@ class ClusterSession final : public Session, public LiveSession {
     }
     MS_RETURN_IF_ERROR(made.status());
     MarkAsRun(signature);
-    StepCache<ClientStep>::Steps dropped;
-    return steps_.Add(signature, std::shared_ptr<ClientStep>(*std::move(made)), &dropped);
+    return std::shared_ptr<ClientStep>(*std::move(made));
   }
 
   // The master marks the nodes of its copy. Here, only the ends of the step are known.

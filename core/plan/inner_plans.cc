@@ -10,16 +10,6 @@
 #include "framework/plugin/host_status.h"
 
 namespace millstream {
-namespace {
-
-bool Fit(const std::vector<Shape>& shapes, absl::Span<const Tensor> feeds) {
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    if (shapes[i] != feeds[i].shape()) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 MS_Status* InnerNode::Compute(void* inner_node, MS_Frame* frame) {
   const Status status = static_cast<InnerNode*>(inner_node)->Run(frame);
@@ -43,25 +33,17 @@ InnerPlans::InnerPlans(const InnerGraph* graph, int num_carried, const InnerSite
       site_(site),
       inner_(MakeInnerNodes(graph->pruned, site)) {}
 
-// No lock is held over the compilation. If two threads compile the same, both plans are kept.
 StatusOr<Plan*> InnerPlans::For(absl::Span<const Tensor> feeds, const LoopBody* loop) {
-  std::vector<Shape> shapes;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const Compiled& compiled : compiled_) {
-      if (Fit(compiled.shapes, feeds)) return compiled.plan.get();
+  using Made = StatusOr<std::unique_ptr<Plan>>;
+  return plans_.FindOrBuild(feeds, [&](const std::vector<Shape>* shapes, PlanTurn*) -> Made {
+    std::vector<OutputFacts> facts(feeds.size());
+    for (size_t i = 0; shapes != nullptr && i < facts.size(); ++i) {
+      facts[i].shape = PartialShape((*shapes)[i]);
     }
-    if (compiled_.size() < kMaxShapes) {
-      for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-    }
-  }
-  std::vector<OutputFacts> facts(feeds.size());
-  for (size_t i = 0; i < shapes.size(); ++i) facts[i].shape = PartialShape(shapes[i]);
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Compile(std::move(facts), loop));
-  Plan* const made = plan.get();
-  absl::MutexLock lock(&mutex_);
-  compiled_.push_back({std::move(shapes), std::move(plan)});
-  return made;
+    MS_ASSIGN_OR_RETURN(std::unique_ptr<Plan> plan, Compile(std::move(facts), loop));
+    if (shapes != nullptr) plan->feed_shapes = *shapes;
+    return plan;
+  });
 }
 
 StatusOr<std::unique_ptr<Plan>> InnerPlans::Compile(std::vector<OutputFacts> feeds,

@@ -6,14 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "core/device/kernel_instance.h"
 #include "core/graph/inner_graph.h"
 #include "core/graph/prune.h"
 #include "core/plan/plan.h"
+#include "core/plan/plans_by_shape.h"
 #include "core/step/session_settings.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape_context.h"
@@ -57,19 +56,9 @@ class InnerPlans {
   InnerPlans& operator=(const InnerPlans&) = delete;
 
   // `loop`: the graph is its iteration, so the shapes must hold for all iterations. Else null.
-  StatusOr<Plan*> For(absl::Span<const Tensor> feeds, const LoopBody* loop)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<Plan*> For(absl::Span<const Tensor> feeds, const LoopBody* loop);
 
  private:
-  // The most plans for given shapes. Feeds of further shapes have a plan that finds shapes as it
-  // runs.
-  static constexpr size_t kMaxShapes = 16;
-
-  struct Compiled {
-    std::vector<Shape> shapes;  // empty: any
-    std::unique_ptr<Plan> plan;
-  };
-
   StatusOr<std::unique_ptr<Plan>> Compile(std::vector<OutputFacts> feeds,
                                           const LoopBody* loop) const;
 
@@ -77,8 +66,7 @@ class InnerPlans {
   const int num_carried_;
   const InnerSite site_;
   const InnerNodes inner_;
-  absl::Mutex mutex_;
-  std::vector<Compiled> compiled_ ABSL_GUARDED_BY(mutex_);
+  PlansByShape<Plan> plans_;
 };
 
 }  // namespace millstream

@@ -10,12 +10,31 @@
 namespace millstream {
 namespace {
 
-bool ShapesFit(const StepPlan& plan, absl::Span<const Tensor> feeds) {
-  for (size_t i = 0; i < feeds.size(); ++i) {
-    if (plan.feed_shapes[i] != feeds[i].shape()) return false;
+// The options of a step that waits while its plan is compiled. The compilation asks the front end
+// whether the step is to stop, which may run any code there, a step of this executable as well.
+// Before that, the thread's turn ends, so that nothing waits for it.
+class AskingRun {
+ public:
+  AskingRun(const RunOptions& given, PlanTurn* turn) : given_(given), turn_(*turn), run_(given) {
+    if (given.should_stop == nullptr) return;
+    run_.should_stop = &ShouldStop;
+    run_.should_stop_argument = this;
   }
-  return true;
-}
+  AskingRun(const AskingRun&) = delete;
+  AskingRun& operator=(const AskingRun&) = delete;
+  const RunOptions& options() const { return run_; }
+
+ private:
+  static bool ShouldStop(void* argument) {
+    const auto* self = static_cast<AskingRun*>(argument);
+    self->turn_.End();
+    return self->given_.should_stop(self->given_.should_stop_argument);
+  }
+
+  const RunOptions& given_;
+  PlanTurn& turn_;
+  RunOptions run_;
+};
 
 }  // namespace
 
@@ -61,68 +80,25 @@ Status Executable::CheckFeedShapes(absl::Span<const Tensor> feeds) const {
 }
 
 void Executable::DropKeptStates() {
-  absl::MutexLock lock(&mutex_);
-  for (const std::unique_ptr<StepPlan>& step : owned_) {
+  plans_.ForEach([](StepPlan* step) {
     for (const std::unique_ptr<Plan>& part : step->parts) {
       if (part != nullptr) part->DropKeptStates();
     }
-  }
+  });
 }
 
-StepPlan* Executable::FindCompiled(absl::Span<const Tensor> feeds) const {
-  for (const std::atomic<StepPlan*>& entry : plans_) {
-    StepPlan* plan = entry.load(std::memory_order_acquire);
-    if (plan == nullptr) return nullptr;
-    if (ShapesFit(*plan, feeds)) return plan;
-  }
-  return nullptr;
-}
-
-// Null: there is none. `entry` is where one for the shapes of these feeds would go, kMaxPlans when
-// there is room for one for any shapes alone.
-StepPlan* Executable::FindMade(absl::Span<const Tensor> feeds, int* entry) const {
-  if (StepPlan* plan = FindCompiled(feeds)) return plan;
-  *entry = 0;
-  while (*entry < kMaxPlans && plans_[*entry].load(std::memory_order_relaxed) != nullptr) ++*entry;
-  return *entry == kMaxPlans ? any_shape_ : nullptr;
-}
-
-StepPlan* Executable::Keep(std::unique_ptr<StepPlan> made, int entry) {
-  StepPlan* const plan = made.get();
-  owned_.push_back(std::move(made));
-  if (entry == kMaxPlans) {
-    any_shape_ = plan;
-  } else {
-    plans_[entry].store(plan, std::memory_order_release);
-  }
-  return plan;
-}
-
-// No lock is held over the compilation: that asks the front end whether the step is to stop, which
-// may run any code there, a step of this executable as well. Who was slower takes what is there.
 StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
                                          const RunOptions& options) {
   if (dynamic_ != nullptr) {
     MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
     return dynamic_.get();
   }
-  if (StepPlan* plan = FindCompiled(feeds)) return plan;
+  if (StepPlan* plan = plans_.Find(feeds)) return plan;
   MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
-  std::vector<Shape> shapes;
-  for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-  std::unique_ptr<StepPlan> made;
-  bool is_for_any_shape = false;
-  while (true) {
-    int entry = 0;
-    {
-      absl::MutexLock lock(&mutex_);
-      if (StepPlan* plan = FindMade(feeds, &entry)) return plan;
-      const bool fits = is_for_any_shape == (entry == kMaxPlans);  // others may have taken the room
-      if (made != nullptr && fits) return Keep(std::move(made), entry);
-    }
-    is_for_any_shape = entry == kMaxPlans;
-    MS_ASSIGN_OR_RETURN(made, builder_->Compile(is_for_any_shape ? nullptr : &shapes, &options));
-  }
+  return plans_.FindOrBuild(feeds, [&](const std::vector<Shape>* shapes, PlanTurn* turn) {
+    const AskingRun run(options, turn);
+    return builder_->Compile(shapes, &run.options());
+  });
 }
 
 Status Executable::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,

@@ -3,13 +3,12 @@
 #define MILLSTREAM_CORE_SESSION_EXECUTABLE_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/plan/plans_by_shape.h"
 #include "core/session/compiled_step.h"
 #include "core/session/executable_builder.h"
 #include "core/session/step_plan.h"
@@ -35,14 +34,10 @@ class Executable : public CompiledStep {
   std::string placement_text() const override { return builder_->placement_text(); }
 
   // Frees the step states that plans keep. Their next steps allocate new ones.
-  void DropKeptStates() ABSL_LOCKS_EXCLUDED(mutex_);
+  void DropKeptStates();
   const ExecutableBuilder& builder() const { return *builder_; }
 
  private:
-  // The most plans for fixed shapes. Feeds of further shapes share one plan that finds shapes as it
-  // runs.
-  static constexpr int kMaxPlans = 32;
-
   explicit Executable(std::unique_ptr<ExecutableBuilder> builder) : builder_(std::move(builder)) {}
   Status RunChecked(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                     const RunOptions& options);
@@ -50,20 +45,11 @@ class Executable : public CompiledStep {
                 const RunOptions& options);
   Status CheckFeeds(absl::Span<const Tensor> feeds) const;
   Status CheckFeedShapes(absl::Span<const Tensor> feeds) const;
-  StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds, const RunOptions& options)
-      ABSL_LOCKS_EXCLUDED(mutex_);
-  StepPlan* FindCompiled(absl::Span<const Tensor> feeds) const;
-  StepPlan* FindMade(absl::Span<const Tensor> feeds, int* entry) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StepPlan* Keep(std::unique_ptr<StepPlan> made, int entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<StepPlan*> FindPlan(absl::Span<const Tensor> feeds, const RunOptions& options);
 
   const std::unique_ptr<ExecutableBuilder> builder_;
   std::atomic<int64_t> num_instructions_{0};
-  // Entries are set once, in order, and read without lock.
-  std::atomic<StepPlan*> plans_[kMaxPlans] = {};
-  absl::Mutex mutex_;
-  std::vector<std::unique_ptr<StepPlan>> owned_ ABSL_GUARDED_BY(mutex_);
-  StepPlan* any_shape_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  PlansByShape<StepPlan> plans_;
   // The plan for all feeds, if all parts of the step are dynamic. Set once.
   std::unique_ptr<StepPlan> dynamic_;
 };

@@ -236,14 +236,9 @@ class DirectSession : public Session, public LiveSession {
   }
 
   StatusOr<std::shared_ptr<CompiledStep>> FindStep(const StepSignature& signature) {
-    if (std::shared_ptr<CompiledStep> found = steps_.Find(signature)) return found;
-    // Without a lock, since steps of other signatures want it. Of several threads that compile the
-    // same one, the first to be done has its way.
-    MS_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> made, Compile(signature));
-    StepCache<CompiledStep>::Steps dropped;
-    made = steps_.Add(signature, std::move(made), &dropped);
-    if (!dropped.empty()) Delete(std::move(dropped));
-    return made;
+    return steps_.FindOrBuild(
+        signature, [&] { return Compile(signature); },
+        [this](StepCache<CompiledStep>::Steps dropped) { Delete(std::move(dropped)); });
   }
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.

@@ -12,11 +12,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "core/session/session.h"
+#include "core/graph/step_signature.h"
+#include "framework/build_turns.h"
+#include "framework/status.h"
 
 namespace millstream {
 
-// A cache of compiled steps (`Step`). It keeps at most `most` steps, and in addition those that
+// The cache of the compiled steps (`Step`) of a session. It keeps at most `most` steps, and in addition those that
 // others hold: a callable, or a thread that runs the step. Of the steps that nobody holds, the
 // least recently found is removed first. An addition examines only a few held steps, so the removal
 // may happen some additions later. The caller deletes removed steps, outside of the lock.
@@ -37,6 +39,29 @@ class StepCache {
     if (found == by_signature_.end()) return nullptr;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     return found->second->step;
+  }
+
+  // Returns the step of the signature. If there is none, adds the one that build() gives, a
+  // StatusOr<std::shared_ptr<Step>>, or returns its error. Calls drop(steps) with the steps that
+  // were removed, if there are any.
+  //
+  // Threads that want the step wait for the thread that builds it. After an error one of them tries
+  // next. Other signatures do not wait. No lock is held over build() and drop().
+  // REQUIRES: build() runs no code that may want a step of this cache.
+  template <typename Build, typename Drop>
+  StatusOr<std::shared_ptr<Step>> FindOrBuild(const StepSignature& signature, const Build& build,
+                                              const Drop& drop) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (std::shared_ptr<Step> found = Find(signature)) return found;
+    Steps dropped;
+    std::shared_ptr<Step> step;
+    {
+      const BuildTurns<StepSignature>::Turn turn(&turns_, signature);
+      if (std::shared_ptr<Step> found = Find(signature)) return found;
+      MS_ASSIGN_OR_RETURN(std::shared_ptr<Step> made, build());
+      step = Add(signature, std::move(made), &dropped);
+    }
+    if (!dropped.empty()) drop(std::move(dropped));
+    return step;
   }
 
   // Adds `step`, unless there is a step of this signature. Returns the step of the signature. Adds
@@ -114,6 +139,7 @@ class StepCache {
   }
 
   const size_t most_;
+  BuildTurns<StepSignature> turns_;
   mutable absl::Mutex mutex_;
   Entries by_use_ ABSL_GUARDED_BY(mutex_);  // most recently found first
   absl::flat_hash_map<StepSignature, typename Entries::iterator> by_signature_
