@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "core/graph/structural_role.h"
 #include "core/host/host_ctx.h"
 #include "core/resources/resource_manager.h"
@@ -15,7 +14,6 @@
 #include "core/testing/session_fixture.h"
 #include "framework/held_time_limits_for_tests.h"
 #include "framework/op_registry.h"
-#include "framework/plugin/kernel_registry.h"
 #include "framework/shape_context.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
@@ -60,50 +58,6 @@ MILLSTREAM_OP("TestKeep").Stateful().Shape(NoOutputs).Doc("Makes a resource of t
 MILLSTREAM_OP("TestKept").Output("count: int32").Stateful().Shape(ScalarShape).Doc("Counts them.");
 MILLSTREAM_STRUCTURAL("TestKeep", StructuralRole::kKernel, Keep);
 MILLSTREAM_STRUCTURAL("TestKept", StructuralRole::kKernel, CountKept);
-
-// A kernel whose making, within the compilation of a step, takes as long as the test wants.
-struct HeldWhileMade {
-  static inline absl::Notification begun;
-  static inline absl::Notification may_end;
-
-  static MS_Status* Create(void*, const MS_KernelInfo*, void**) {
-    begun.Notify();
-    EXPECT_TRUE(Eventually(may_end)) << "steps of another thread wait for the compilation";
-    return nullptr;
-  }
-  static void Register() {
-    KernelRegistration kernel;
-    kernel.op = "TestHeldWhileMade";
-    kernel.device_type = kAnyDevice;
-    kernel.plugin = "test";
-    kernel.create = &Create;
-    kernel.compute = [](void*, MS_Frame*) -> MS_Status* { return nullptr; };
-    EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
-  }
-};
-MILLSTREAM_OP("TestHeldWhileMade").Output("y: float").Stateful().Shape(ScalarShape).Doc("Is held.");
-
-// A kernel without state, which a compilation may run: it takes so long that the front end is due.
-struct StandsStill {
-  static MS_Status* Compute(void*, MS_Frame* frame) {
-    std::this_thread::sleep_for(kUntilDue);
-    *static_cast<float*>(frame->outputs[0].mem.base) = 7;
-    return nullptr;
-  }
-  static void Register() {
-    KernelRegistration kernel;
-    kernel.op = "TestStandsStill";
-    kernel.device_type = kAnyDevice;
-    kernel.plugin = "test";
-    kernel.compute = &Compute;
-    EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
-  }
-};
-MILLSTREAM_OP("TestStandsStill")
-    .Input("x: float")
-    .Output("y: float")
-    .Shape(ScalarShape)
-    .Doc("Stands still for a while.");
 
 class SessionThreadsTest : public SessionTest {
  protected:
@@ -436,21 +390,6 @@ TEST_F(SessionThreadsTest, TheFrontEndMayStopAStep) {
   EXPECT_LT(Count(), 201);
 }
 
-TEST_F(SessionThreadsTest, StepsGoOnWhileAnotherSignatureIsCompiled) {
-  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
-  const Output small = Op("Neg", {x});
-  const Output held = Op("TestHeldWhileMade", {});
-  Value(small, {{x, Tensor::Scalar<float>(1)}});
-  HeldWhileMade::Register();
-  std::thread compiler([&] { EXPECT_TRUE(Run({held}).ok()); });
-  EXPECT_TRUE(Eventually(HeldWhileMade::begun));
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(*Value(small, {{x, Tensor::Scalar<float>(2)}}).data<float>(), -2);
-  }
-  HeldWhileMade::may_end.Notify();
-  compiler.join();
-}
-
 // A kernel that takes as long as it may, asking all the time whether to go on. The step's time is
 // not over before it runs.
 class LongKernelTest : public SessionThreadsTest {
@@ -522,45 +461,6 @@ TEST_F(LongKernelTest, TheFrontEndIsNotAskedWhileAVariableIsHeld) {
   };
   EXPECT_EQ(Run({holds}, {}, {}, options).status(), absl::OkStatus());
   EXPECT_THAT(Elements<float>(asked.value), ElementsAre(7));
-}
-
-// What a handler of a signal does, for example. The compilation computes constants, of which one
-// stands still until the front end is due.
-TEST_F(SessionThreadsTest, TheFrontEndMayRunTheStepThatIsBeingCompiled) {
-  StandsStill::Register();
-  std::atomic<int> ran = 0;
-  const Output runs = AddBody(&build, BodyKind::kPlain, {}, [&ran](MS_Frame* frame) {
-    ++ran;
-    return GiveScalar(frame, 1);
-  });
-  const Output still = Op("TestStandsStill", {Constant(Values<float>({0}))});
-  struct Asked {
-    Session* session;
-    Output fetch;
-    std::atomic<int>* ran;
-    int ran_before;
-    Tensor value;
-  } asked{nullptr, Op("AddV2", {runs, Op("Neg", {still})}), &ran, -1, {}};
-  StartSession();
-  asked.session = session.get();
-  RunOptions options;
-  options.should_stop_argument = &asked;
-  options.should_stop = [](void* argument) {
-    auto* const self = static_cast<Asked*>(argument);
-    if (self->ran_before >= 0) return false;  // once
-    self->ran_before = *self->ran;
-    EXPECT_EQ(self->session->Run({{}, {self->fetch}, {}}, {}, absl::MakeSpan(&self->value, 1),
-                                 RunOptions()),
-              absl::OkStatus());
-    return false;
-  };
-  const StatusOr<std::vector<Tensor>> results = Run({asked.fetch}, {}, {}, options);
-  ASSERT_TRUE(results.ok()) << results.status();
-  EXPECT_EQ(asked.ran_before, 0) << "the front end was not asked, or not while it was compiled";
-  EXPECT_EQ(ran, 2);
-  EXPECT_EQ(*(*results)[0].data<float>(), -6);
-  ASSERT_EQ(asked.value.dtype(), DataType::kFloat);
-  EXPECT_EQ(*asked.value.data<float>(), -6);
 }
 
 }  // namespace

@@ -18,11 +18,11 @@
 
 namespace millstream {
 
-// The cache of the compiled steps (`Step`) of a session. It keeps at most `most` steps, and in addition those that
-// others hold: a callable, or a thread that runs the step. Of the steps that nobody holds, the
-// least recently found is removed first. An addition examines only a few held steps, so the removal
-// may happen some additions later. The caller deletes removed steps, outside of the lock.
-// Thread-safe.
+// The cache of the compiled steps (`Step`) of a session. It keeps at most `most` steps, and in
+// addition those that others hold: a callable, or a thread that runs the step. Of the steps that
+// nobody holds, the least recently found is removed first. An addition examines only a few held
+// steps, so the removal may happen some additions later. The caller deletes removed steps, outside
+// of the lock. Thread-safe.
 template <typename Step>
 class StepCache {
  public:

@@ -1,9 +1,12 @@
 #include "core/session/step_cache.h"
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
@@ -22,6 +25,20 @@ class StepCacheTest : public ::testing::Test {
   std::shared_ptr<int> Add(int number) {
     return cache_.Add(Number(number), std::make_shared<int>(number), &dropped_);
   }
+  // Calls during() while it builds.
+  StatusOr<std::shared_ptr<int>> FindOrBuild(
+      int number, const std::function<void()>& during = [] {}) {
+    return cache_.FindOrBuild(
+        Number(number),
+        [&]() -> StatusOr<std::shared_ptr<int>> {
+          during();
+          ++builds_;
+          return std::make_shared<int>(number);
+        },
+        [this](StepCache<int>::Steps steps) {
+          dropped_.insert(dropped_.end(), steps.begin(), steps.end());
+        });
+  }
   std::vector<int> Dropped() const {
     std::vector<int> numbers;
     for (const std::shared_ptr<int>& step : dropped_) numbers.push_back(*step);
@@ -30,6 +47,7 @@ class StepCacheTest : public ::testing::Test {
 
   StepCache<int> cache_{kMost};
   StepCache<int>::Steps dropped_;
+  std::atomic<int> builds_{0};
 };
 
 TEST_F(StepCacheTest, FindsWhatWasAdded) {
@@ -100,6 +118,55 @@ TEST_F(StepCacheTest, AllAreTakenOut) {
   EXPECT_EQ(cache_.TakeAll().size(), 2u);
   EXPECT_EQ(cache_.size(), 0u);
   EXPECT_EQ(cache_.Find(Number(1)), nullptr);
+}
+
+TEST_F(StepCacheTest, WhatIsMissingIsBuiltOnce) {
+  EXPECT_EQ(*FindOrBuild(1).value(), 1);
+  const std::shared_ptr<int> again = FindOrBuild(1).value();
+  EXPECT_EQ(again, cache_.Find(Number(1)));
+  EXPECT_EQ(builds_, 1);
+}
+
+TEST_F(StepCacheTest, AfterAnErrorTheNextBuildsAgain) {
+  const StatusOr<std::shared_ptr<int>> failed = cache_.FindOrBuild(
+      Number(1), []() -> StatusOr<std::shared_ptr<int>> { return absl::AbortedError("no"); },
+      [](StepCache<int>::Steps) {});
+  EXPECT_EQ(failed.status(), absl::AbortedError("no"));
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_TRUE(FindOrBuild(1).ok());
+}
+
+TEST_F(StepCacheTest, StepsThatGoForANewOneAreHandedOver) {
+  for (int number = 1; number <= 5; ++number) EXPECT_TRUE(FindOrBuild(number).ok());
+  EXPECT_EQ(Dropped(), std::vector<int>({1, 2}));
+}
+
+// The first thread holds the step until all want it.
+TEST_F(StepCacheTest, ThreadsThatWantAStepBuildItOnce) {
+  constexpr int kThreads = 4;
+  std::atomic<int> wanting{0};
+  std::vector<std::shared_ptr<int>> steps(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      ++wanting;
+      steps[t] = FindOrBuild(1, [&] {
+                   EXPECT_TRUE(Eventually([&] { return wanting == kThreads; }));
+                 }).value();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(builds_, 1);
+  for (const std::shared_ptr<int>& step : steps) EXPECT_EQ(step, cache_.Find(Number(1)));
+}
+
+TEST_F(StepCacheTest, OtherStepsDoNotWaitForABuild) {
+  const auto build_another = [this] {
+    std::thread other([this] { EXPECT_TRUE(FindOrBuild(2).ok()); });
+    other.join();
+  };
+  EXPECT_TRUE(FindOrBuild(1, build_another).ok());
+  EXPECT_EQ(builds_, 2);
 }
 
 TEST_F(StepCacheTest, ThreadsFindWhatTheyAskFor) {

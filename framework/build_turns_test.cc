@@ -1,0 +1,91 @@
+#include "framework/build_turns.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "framework/testing/hang_guard.h"
+#include "gtest/gtest.h"
+
+namespace millstream {
+namespace {
+
+using Turns = BuildTurns<int>;
+
+constexpr int kThreads = 4;
+
+// Takes a turn for the key on a thread of its own, and says so.
+class OtherBuilder {
+ public:
+  OtherBuilder(Turns* turns, int key)
+      : thread_([this, turns, key] {
+          const Turns::Turn turn(turns, key);
+          has_turn_.Notify();
+        }) {}
+  ~OtherBuilder() { thread_.join(); }
+  bool HasTurn() const { return has_turn_.HasBeenNotified(); }
+  ::testing::AssertionResult GetsTurn() const { return Eventually(has_turn_); }
+
+ private:
+  absl::Notification has_turn_;
+  std::thread thread_;
+};
+
+TEST(BuildTurnsTest, AKeyIsBuiltByOneThreadAtATime) {
+  Turns turns;
+  std::atomic<int> builders{0};
+  std::atomic<int> most{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) {
+        const int key = 7;
+        const Turns::Turn turn(&turns, key);
+        const int now = ++builders;
+        if (now > most) most = now;
+        --builders;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST(BuildTurnsTest, DifferentKeysDoNotWait) {
+  Turns turns;
+  const int key = 1;
+  const Turns::Turn turn(&turns, key);
+  const OtherBuilder other(&turns, 2);
+  EXPECT_TRUE(other.GetsTurn());
+}
+
+TEST(BuildTurnsTest, TheNextThreadGetsTheTurnWhenItEnds) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  const OtherBuilder other(&turns, key);
+  EXPECT_FALSE(other.HasTurn());
+  turn.End();
+  EXPECT_TRUE(other.GetsTurn());
+  turn.End();  // a second time
+}
+
+// What a builder does before it calls code that may want the same value.
+TEST(BuildTurnsTest, AThreadMayTakeAnotherTurnAfterTheEndOfIts) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  turn.End();
+  {
+    const Turns::Turn inner(&turns, key);
+    turn.End();  // does not end the inner one
+    const OtherBuilder other(&turns, 2);
+    EXPECT_TRUE(other.GetsTurn());
+  }
+  const OtherBuilder other(&turns, key);
+  EXPECT_TRUE(other.GetsTurn());
+}
+
+}  // namespace
+}  // namespace millstream
