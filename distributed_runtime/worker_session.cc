@@ -9,7 +9,6 @@
 #include "absl/time/time.h"
 #include "core/graph/prune.h"
 #include "core/host/host_ctx.h"
-#include "core/host/thread_team.h"
 #include "core/io/file_system.h"
 #include "core/partition/rendezvous_name.h"
 #include "distributed_runtime/graph_coding.h"
@@ -37,26 +36,13 @@ WorkerSession::WorkerSession(WorkerSessionArguments arguments, DeviceList device
       checks_(arguments_.options.check_numerics_folder, LocalFileSystem()),
       gate_([this] { Release(); }) {
   context_.graph = &graph_;
-  SetSettings(arguments_.options);
+  context_.settings.resources = arguments_.resources.get();
+  context_.settings.budget = &budget_;
+  context_.settings.running = &running_;
+  context_.SetOptions(arguments_.options, &checks_);
 }
 
 WorkerSession::~WorkerSession() { Close(); }
-
-void WorkerSession::SetSettings(const SessionOptions& options) {
-  SessionSettings& settings = context_.settings;
-  settings.options = options;
-  settings.resources = arguments_.resources.get();
-  settings.budget = &budget_;
-  settings.running = &running_;
-  if (options.check_numerics) {
-    settings.checks = &checks_;
-    NumericChecks::DisableFusion(&settings.options.disabled_passes);
-  }
-  settings.features = PlanFeaturesWithout(settings.options.disabled_passes);
-  settings.intra_op_threads =
-      options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
-  settings.inter_op_threads = std::max(options.inter_op_threads, 1);
-}
 
 Status WorkerSession::SetCluster(const DeviceSet& all) {
   absl::MutexLock lock(&mutex_);

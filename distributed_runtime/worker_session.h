@@ -101,7 +101,6 @@ class WorkerSession {
     std::shared_ptr<const WorkerStep> step;
     absl::Time begin;
   };
-  void SetSettings(const SessionOptions& options);
   Status RunNoted(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
                   absl::Span<Tensor> fetches, const RunOptions& options)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -16,8 +16,10 @@ namespace millstream {
 // still is none, the thread builds it. No lock is held over the building. Different keys do not
 // wait for each other. Thread-safe. Must outlive its turns.
 //
-// A thread that waits for a turn counts on the thread that has it. So a builder must not wait for
-// anything that may want a turn itself: it ends its turn before it calls such code.
+// A thread that waits for a turn counts on the thread that has it. So a builder must not run or
+// wait for code that may want such a turn itself: it ends its turn before that. It may take turns
+// of maps that come later in an order: here, the compilation of a step may take those of its
+// kernels.
 template <typename Key>
 class BuildTurns {
  public:

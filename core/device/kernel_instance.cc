@@ -71,14 +71,22 @@ void DescribeRunning(const OpCall& call, const KernelInstance* kernel, CrashLine
   line->Append(call.name);
 }
 
-StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
+KernelInstance* KernelCache::Find(const Node* origin) {
   absl::MutexLock lock(&mutex_);
+  const auto found = instances_.find(origin);
+  return found == instances_.end() ? nullptr : found->second.get();
+}
+
+StatusOr<KernelInstance*> KernelCache::GetOrCreate(const Node* node) {
   const Node* const origin = node->origin();
-  std::unique_ptr<KernelInstance>& instance = instances_[origin];
-  if (instance == nullptr) {
-    MS_ASSIGN_OR_RETURN(instance, Create(origin));
-  }
-  return instance.get();
+  if (KernelInstance* const found = Find(origin)) return found;
+  const BuildTurns<const Node*>::Turn turn(&turns_, origin);
+  if (KernelInstance* const found = Find(origin)) return found;
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<KernelInstance> made, Create(origin));
+  KernelInstance* const instance = made.get();
+  absl::MutexLock lock(&mutex_);
+  instances_[origin] = std::move(made);
+  return instance;
 }
 
 StatusOr<std::unique_ptr<KernelInstance>> KernelCache::Create(const Node* node) const {

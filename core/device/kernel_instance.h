@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "core/device/random_stream.h"
 #include "core/graph/graph.h"
+#include "framework/build_turns.h"
 #include "framework/op_call.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/plugin.h"
@@ -83,7 +84,8 @@ class KernelCache {
       : device_type_(std::move(device_type)),
         device_name_(std::move(device_name)),
         device_(*device) {}
-  // The error names the node.
+  // Threads that want the kernel of one node wait for the thread that creates it. No lock is held
+  // over the creation, which runs code of a plugin. The error names the node.
   StatusOr<KernelInstance*> GetOrCreate(const Node* node) ABSL_LOCKS_EXCLUDED(mutex_);
   // A kernel that the caller alone has: of a node that is no part of the program.
   StatusOr<std::unique_ptr<KernelInstance>> Create(const Node* node) const;
@@ -92,9 +94,12 @@ class KernelCache {
   const MS_DeviceContext& device() const { return device_; }
 
  private:
+  KernelInstance* Find(const Node* origin) ABSL_LOCKS_EXCLUDED(mutex_);
+
   const std::string device_type_;
   const std::string device_name_;
   const MS_DeviceContext& device_;
+  BuildTurns<const Node*> turns_;
   absl::Mutex mutex_;
   // By the node of the program's graph, so that copies of a node share one state.
   absl::flat_hash_map<const Node*, std::unique_ptr<KernelInstance>> instances_

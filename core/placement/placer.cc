@@ -391,6 +391,7 @@ void Placer::ChooseByCosts() {
     const int next = static_cast<int>(groups.candidates.size());
     const auto [number, is_new] = numbers.try_emplace(root, next);
     if (is_new) groups.candidates.push_back(open_.at(root));
+    placement_.had_choice |= open_.at(root).size() > 1;
     groups.group_of.push_back(number->second);
   }
   CostedPlacement placed = PlaceByCosts(pruned_, devices_, std::move(groups), *options_.costs);

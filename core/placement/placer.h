@@ -36,6 +36,7 @@ struct PlacementOptions {
 struct Placement {
   std::vector<int> devices;          // number in the DeviceSet, one a node
   std::vector<std::string> reasons;  // "it asks for '/cpu:1'", one a node; empty unless `explain`
+  bool had_choice = false;           // costs decided, and requests left some node several devices
 };
 
 // Places all nodes of `pruned`. The registered kernels of this process count, also for devices of

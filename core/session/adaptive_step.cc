@@ -5,14 +5,10 @@
 
 namespace millstream {
 
-StatusOr<std::unique_ptr<AdaptiveStep>> AdaptiveStep::Create(const ExecutableContext* context,
-                                                             const StepSignature& signature) {
-  std::unique_ptr<AdaptiveStep> step(new AdaptiveStep(context, signature));
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> first, Executable::Create(context, signature));
-  step->current_.store(first.get());
-  absl::MutexLock lock(&step->mutex_);
-  step->executables_.push_back(std::move(first));
-  return step;
+AdaptiveStep::AdaptiveStep(const ExecutableContext* context, const StepSignature& signature,
+                           std::unique_ptr<Executable> first)
+    : context_(*context), signature_(signature), current_(first.get()) {
+  executables_.push_back(std::move(first));
 }
 
 Status AdaptiveStep::Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,

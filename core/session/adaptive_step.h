@@ -13,7 +13,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "core/session/executable.h"
-#include "core/session/session.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
 
@@ -25,9 +24,10 @@ namespace millstream {
 // executable with which it began. Thread-safe.
 class AdaptiveStep : public CompiledStep {
  public:
-  // As Executable::Create. `context` must outlive it. REQUIRES: context->costs != nullptr.
-  static StatusOr<std::unique_ptr<AdaptiveStep>> Create(const ExecutableContext* context,
-                                                        const StepSignature& signature);
+  // `first`: the executable of the signature before anything is measured. `context` must outlive
+  // it. REQUIRES: first->builder().is_placed_by_costs().
+  AdaptiveStep(const ExecutableContext* context, const StepSignature& signature,
+               std::unique_ptr<Executable> first);
 
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override;
@@ -39,15 +39,13 @@ class AdaptiveStep : public CompiledStep {
   // After more changes than this, the measurements are taken to contradict each other.
   static constexpr int kMostMoves = 4;
 
-  AdaptiveStep(const ExecutableContext* context, const StepSignature& signature)
-      : context_(*context), signature_(signature) {}
   Status RunMeasured(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                      const RunOptions& options);
   void PlaceAgain(const std::vector<Shape>& feed_shapes) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const ExecutableContext& context_;
   const StepSignature signature_;
-  std::atomic<Executable*> current_{nullptr};
+  std::atomic<Executable*> current_;
   std::atomic<bool> has_settled_{false};
   std::atomic<int64_t> steps_{0};
   absl::Mutex mutex_;

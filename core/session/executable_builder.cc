@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/device/find_kernel.h"
 #include "core/graph/structural_role.h"
+#include "core/host/thread_team.h"
 #include "core/import/graph_def.h"
+#include "core/numerics/numeric_checks.h"
 #include "core/partition/late_order.h"
 #include "core/placement/placer.h"
 #include "core/placement/step_work.h"
@@ -76,6 +78,18 @@ bool NeedsDynamicExecutor(const PrunedGraph& part, const Device& device) {
 void ExecutableContext::SetDevices(const DeviceList& own, DeviceSet all) {
   devices = std::move(all);
   own_devices = FindOwn(devices, own);
+}
+
+void ExecutableContext::SetOptions(const SessionOptions& options, NumericChecks* checks) {
+  settings.options = options;
+  if (options.check_numerics) {
+    settings.checks = checks;
+    NumericChecks::DisableFusion(&settings.options.disabled_passes);
+  }
+  settings.features = PlanFeaturesWithout(settings.options.disabled_passes);
+  settings.intra_op_threads =
+      options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
+  settings.inter_op_threads = std::max(options.inter_op_threads, 1);
 }
 
 StatusOr<std::unique_ptr<ExecutableBuilder>> ExecutableBuilder::Create(

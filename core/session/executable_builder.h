@@ -30,6 +30,9 @@ struct ExecutableContext {
   void SetDevices(const DeviceList& own, DeviceSet all);
   // The same for a session without other tasks.
   void SetDevices(const DeviceList& own) { SetDevices(own, Describe(own)); }
+  // Sets the options of the session, and the settings that follow from them. Outputs are checked by
+  // `checks` if the options ask for it.
+  void SetOptions(const SessionOptions& options, NumericChecks* checks);
 
   Graph* graph = nullptr;
   DeviceSet devices;
@@ -83,6 +86,8 @@ class ExecutableBuilder {
   const PartitionedGraph& partitions() const { return partitions_; }
   // Device of nodes()[i].
   const std::vector<int>& placed() const { return placement_.devices; }
+  // True if costs chose the device of some node, so that other costs may give another placement.
+  bool is_placed_by_costs() const { return placement_.had_choice; }
   // True if a device of this task runs the part.
   bool IsOwn(int part) const {
     return context_.own_devices[partitions_.parts[part].device] != nullptr;

@@ -103,10 +103,49 @@ MILLSTREAM_OP("TestCountsCompilations")
     .Shape(ScalarShape)
     .Doc("Counts its executions.");
 
+// A kernel with state: it counts how often its state is made, and calls what the test wants.
+struct CountsKernels {
+  static inline std::atomic<int> count{0};
+  static inline std::function<void()> during;
+
+  static MS_Status* Create(void*, const MS_KernelInfo*, void**) {
+    ++count;
+    during();
+    return nullptr;
+  }
+  static MS_Status* Compute(void*, MS_Frame* frame) {
+    *static_cast<float*>(frame->outputs[0].mem.base) = 5;
+    return nullptr;
+  }
+  static void Register() {
+    static const bool is_registered = [] {
+      KernelRegistration kernel;
+      kernel.op = "TestCountsKernels";
+      kernel.device_type = kAnyDevice;
+      kernel.plugin = "test";
+      kernel.create = &Create;
+      kernel.compute = &Compute;
+      EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+      return true;
+    }();
+    EXPECT_TRUE(is_registered);
+    count = 0;
+    during = [] {};
+  }
+};
+MILLSTREAM_OP("TestCountsKernels")
+    .Output("y: float")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Doc("Counts how often it is made.");
+
 class FirstRunsTest : public SessionTest {
  protected:
   // Registers before the session begins.
-  FirstRunsTest() { CountsCompilations::Register(); }
+  FirstRunsTest() {
+    CountsCompilations::Register();
+    CountsKernels::Register();
+  }
 
   // Computed once in each compilation: its inputs are constants.
   Output Counted() { return Op("TestCountsCompilations", {Constant(Values<float>({0}))}); }
@@ -129,6 +168,38 @@ TEST_F(FirstRunsTest, ThreadsThatRunAStepForTheFirstTimeCompileItOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(CountsCompilations::count, 1);
+}
+
+TEST_F(FirstRunsTest, StepsThatShareANodeMakeItsKernelOnce) {
+  const Output node = Op("TestCountsKernels", {});
+  const Output negated = Op("Neg", {node});
+  const Output squared = Op("Square", {node});
+  StartSession();
+  std::atomic<int> running{0};
+  CountsKernels::during = [&] { EXPECT_TRUE(Eventually([&] { return running == 2; })); };
+  std::thread other([&] {
+    ++running;
+    EXPECT_THAT(Elements<float>(Value(negated)), Each(-5));
+  });
+  ++running;
+  EXPECT_THAT(Elements<float>(Value(squared)), Each(25));
+  other.join();
+  EXPECT_EQ(CountsKernels::count, 1);
+}
+
+TEST_F(FirstRunsTest, StepsAreCompiledWhileAKernelIsMade) {
+  const Output held = Op("TestCountsKernels", {});
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
+  const Output y = Op("Neg", {x});
+  StartSession();
+  CountsKernels::during = [&] {
+    std::thread other([&] {
+      EXPECT_THAT(Elements<float>(Value(y, {{x, Tensor::Scalar<float>(2)}})), Each(-2));
+    });
+    other.join();
+  };
+  EXPECT_THAT(Elements<float>(Value(held)), Each(5));
+  EXPECT_EQ(CountsKernels::count, 1);
 }
 
 // The error is that of the step that compiled, and of no other.

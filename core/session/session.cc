@@ -1,18 +1,15 @@
 // The direct session: everything in this process.
 #include "core/session/session.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/device/device.h"
 #include "core/graph/fork_guard.h"
 #include "core/host/host_ctx.h"
-#include "core/host/thread_team.h"
 #include "core/io/file_system.h"
 #include "core/plan/running_steps.h"
 #include "core/plan/state_budget.h"
@@ -60,7 +57,10 @@ class DirectSession : public Session, public LiveSession {
         gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.SetDevices(devices_);
-    SetSettings(options);
+    context_.settings.resources = &resources_;
+    context_.settings.budget = &budget_;
+    context_.settings.running = &running_;
+    context_.SetOptions(options, &checks_);
     for (const auto& device : devices_) {
       if (device->memory() == nullptr) continue;
       device->memory()->SetReclaimer([this] { budget_.DropKeptStates(); });
@@ -151,23 +151,6 @@ class DirectSession : public Session, public LiveSession {
   SessionGate* gate() override { return &gate_; }
 
  private:
-  // Called once, by the constructor.
-  void SetSettings(const SessionOptions& options) {
-    SessionSettings& settings = context_.settings;
-    settings.options = options;
-    settings.resources = &resources_;
-    settings.budget = &budget_;
-    settings.running = &running_;
-    if (options.check_numerics) {
-      settings.checks = &checks_;
-      NumericChecks::DisableFusion(&settings.options.disabled_passes);
-    }
-    settings.features = PlanFeaturesWithout(settings.options.disabled_passes);
-    settings.intra_op_threads =
-        options.intra_op_threads > 0 ? options.intra_op_threads : AvailableThreads();
-    settings.inter_op_threads = std::max(options.inter_op_threads, 1);
-  }
-
   // Steps that a forked child has copies of run in the parent; so do kernels that want to be told.
   void CancelSteps() {
     if (!ForkGuard::Forked()) closing_.Cancel();
@@ -231,8 +214,10 @@ class DirectSession : public Session, public LiveSession {
   }
 
   StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature) {
-    if (costs_ != nullptr) return AdaptiveStep::Create(&context_, signature);
-    return Executable::Create(&context_, signature);
+    MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> step, Executable::Create(&context_, signature));
+    if (!step->builder().is_placed_by_costs())
+      return std::shared_ptr<CompiledStep>(std::move(step));
+    return std::make_shared<AdaptiveStep>(&context_, signature, std::move(step));
   }
 
   StatusOr<std::shared_ptr<CompiledStep>> FindStep(const StepSignature& signature) {

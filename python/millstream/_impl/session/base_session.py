@@ -26,8 +26,8 @@ from millstream._impl.session.fetches import Fetches, key_of
 from millstream._impl.session.partial_runs import PartialRuns
 from millstream._impl.values.session_config import session_bytes
 
-# How many different steps a session keeps looked up.
-_MAX_STEPS = 512
+# How many meanings of arguments of `run` a session keeps.
+_MAX_CALLS = 512
 
 _UNFED = "You must feed a value"  # how the error about a missing feed begins
 
@@ -65,7 +65,9 @@ class BaseSession(PartialRuns):
         self._closed = False
         self._entered = False
         self._before_close: list[Callable[[], None]] = []
-        self._steps: dict[Any, _runtime.Callable] = {}
+        # What `run` was told, by fetches and keys of feeds as the program wrote them: which tensors
+        # these are and how to build the result. The runtime's session keeps the steps themselves.
+        self._calls: dict[Any, _runtime.Callable] = {}
         self._costs = cost_graph.cost_models(config)
         plugins.find_packages()
         waits.report_vain_ones()
@@ -146,29 +148,29 @@ class BaseSession(PartialRuns):
         elif type(feed_dict) is not dict:
             check_dict(feed_dict)
         key: Any = None
-        step: _runtime.Callable | None = None
+        call: _runtime.Callable | None = None
         try:
             key = (key_of(fetches), *feed_dict)
-            step = self._steps.get(key)
+            call = self._calls.get(key)
         except TypeError:
             key = None
-        if step is None or self._closed:
+        if call is None or self._closed:
             flat = flat_feeds(feed_dict)
             if flat is not feed_dict:
                 return self.run(fetches, flat, options, run_metadata)
-            step = self._make_step(fetches, tuple(feed_dict))
+            call = self._make_call(fetches, tuple(feed_dict))
             if key is not None:
-                self._keep_step(key, step)
+                self._keep_call(key, call)
         is_measured = self._costs is not None and self._costs.is_due(key)
         if options is None and run_metadata is None:
-            return step(*feed_dict.values())
+            return call(*feed_dict.values())
         if run_metadata is not None:
             _check_message("run_metadata", run_metadata, "RunMetadata")
         is_measured = is_measured and run_metadata is not None
         given = _bytes_of(options)
         if is_measured:
             given = cost_graph.measuring(options).SerializeToString()
-        result, metadata = step.run(given, *feed_dict.values())
+        result, metadata = call.run(given, *feed_dict.values())
         if run_metadata is not None:
             run_metadata.ParseFromString(metadata)
         if is_measured:
@@ -207,19 +209,19 @@ class BaseSession(PartialRuns):
         ...     print(sess.explain_placement(y, [x]).strip())
         y: (Neg): /job:localhost/replica:0/task:0/device:CPU:0 because there is no other device
         """
-        return self._make_step(fetches, flat_key(tuple(feed_dict or ()))).placement()
+        return self._make_call(fetches, flat_key(tuple(feed_dict or ()))).placement()
 
-    def _keep_step(self, key: Any, step: _runtime.Callable) -> None:
+    def _keep_call(self, key: Any, call: _runtime.Callable) -> None:
         # Other threads change the dictionary meanwhile, and so may whatever runs in this one: a
         # signal handler, the hash of a user's key. A lock would have these wait for themselves; so
         # only a copy is iterated, and what is to go may be gone.
-        excess = len(self._steps) - _MAX_STEPS + 1
+        excess = len(self._calls) - _MAX_CALLS + 1
         if excess > 0:
-            for oldest in list(self._steps.copy())[:excess]:
-                self._steps.pop(oldest, None)
-        self._steps[key] = step
+            for oldest in list(self._calls.copy())[:excess]:
+                self._calls.pop(oldest, None)
+        self._calls[key] = call
 
-    def _make_step(self, fetches: Any, feeds: Any) -> _runtime.Callable:
+    def _make_call(self, fetches: Any, feeds: Any) -> _runtime.Callable:
         if self._closed:
             raise _closed_error()
         graph = self._graph
@@ -272,7 +274,7 @@ class BaseSession(PartialRuns):
             raise NotImplementedError("accept_options: a callable takes no RunOptions")
         keys = tuple(feed_list or ())
         try:
-            step = self._make_step(fetches, flat_key(keys))
+            step = self._make_call(fetches, flat_key(keys))
         except errors.InvalidArgumentError as error:
             # As programs expect, the call is wrong and not the function.
             if _UNFED not in error.message:
@@ -330,7 +332,7 @@ class BaseSession(PartialRuns):
         """
         if self._closed:
             raise _closed_error()
-        self._steps.clear()
+        self._calls.clear()
         self._handle.trim()
 
     def close(self) -> None:
@@ -345,7 +347,7 @@ class BaseSession(PartialRuns):
             call()
         self._before_close.clear()
         self._closed = True
-        self._steps.clear()
+        self._calls.clear()
         self._handle.close()
 
     def call_before_close(self, call: Callable[[], None]) -> None:
