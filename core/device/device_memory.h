@@ -17,6 +17,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/device/arena.h"
 #include "core/device/device_capture.h"
 #include "core/device/device_regions.h"
@@ -130,6 +131,16 @@ class DeviceMemory {
   size_t Trim();
 
  private:
+  // Numbers in StreamProgress. kHostStream stands for the host, which releases pinned memory after
+  // use.
+  static constexpr uint32_t kComputeStream = 1;
+  static constexpr uint32_t kToDeviceStream = 2;
+  static constexpr uint32_t kToHostStream = 3;
+  static constexpr uint32_t kFromPeerStream = 4;
+  static constexpr uint32_t kHostStream = 5;
+
+  static constexpr absl::Duration kPollInterval = absl::Microseconds(20);
+
   class OwnedBuffer;
   class PooledBuffer;
   class BorrowedBuffer;

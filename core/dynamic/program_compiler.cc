@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/device/memory_space.h"
+#include "core/dynamic/finish_program.h"
 #include "core/dynamic/program.h"
 #include "core/graph/control_flow.h"
 #include "core/graph/frames.h"
@@ -63,10 +64,6 @@ class ProgramCompiler {
   Status ConnectGlobal(const Node& node, int k, const NodeProgram& program, bool* arrives_later);
   bool IsInvariant(const NodeProgram& program) const;
   void FlattenEdges();
-  void MarkUsedOutputs();
-  void FindReadyNodes();
-  bool DependsOnOrder() const;
-  void AllowBeside();
 
   FrameProgram& FrameOf(const NodeProgram& program) { return program_->frames[program.frame]; }
   bool IsThereAtStart(size_t i) const;
@@ -433,54 +430,6 @@ void ProgramCompiler::FlattenEdges() {
   }
 }
 
-// An output counts as used when something reads it, or its node is a target.
-void ProgramCompiler::MarkUsedOutputs() {
-  const std::vector<const Node*>& targets = request_.signature->targets;
-  const absl::flat_hash_set<const Node*> is_target(targets.begin(), targets.end());
-  for (NodeProgram& node : program_->nodes) {
-    node.first_used_word = static_cast<uint32_t>(program_->used_words.size());
-    program_->used_words.resize(program_->used_words.size() + node.num_outputs / 64 + 1);
-    uint64_t* const words = &program_->used_words[node.first_used_word];
-    for (uint32_t k = 0; k < node.num_outputs; ++k) {
-      const bool used = program_->outputs[node.first_output + k].uses > 0;
-      if (used || is_target.contains(node.node)) words[k / 64] |= uint64_t{1} << (k % 64);
-    }
-  }
-}
-
-// True if the order of executions in different iterations changes the results: a random stream
-// continues from one execution to the next.
-bool ProgramCompiler::DependsOnOrder() const {
-  return std::any_of(program_->nodes.begin(), program_->nodes.end(), [](const NodeProgram& node) {
-    return node.frame != 0 && node.node->op().is_stateful &&
-           FindAttr(node.node->attrs(), "seed") != nullptr;
-  });
-}
-
-// Allows long kernels to run on other threads if that does not change the results.
-void ProgramCompiler::AllowBeside() {
-  program_->costs = std::make_unique<std::atomic<uint32_t>[]>(program_->nodes.size());
-  if (request_.settings->options.deterministic || DependsOnOrder()) return;
-  for (NodeProgram& node : program_->nodes) {
-    // A device's kernels only enqueue.
-    node.may_run_beside = node.action == NodeAction::kKernel && !node.node->op().is_stateful &&
-                          program_->memory == nullptr;
-  }
-}
-
-// Only the step itself has nodes that wait for nothing: in a loop all follow from an Enter.
-void ProgramCompiler::FindReadyNodes() {
-  for (size_t i = 0; i < program_->nodes.size(); ++i) {
-    const NodeProgram& node = program_->nodes[i];
-    if (node.frame != 0) continue;
-    Pending& pending = program_->frames[0].pending[node.local];
-    if (pending.waits > 0) continue;
-    if (node.action == NodeAction::kMerge && pending.live == Pending::kNone) continue;
-    program_->ready_at_start.push_back(static_cast<uint32_t>(i));
-    if (node.action == NodeAction::kMerge) pending.waits = Pending::kTooLate;
-  }
-}
-
 StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   const PrunedGraph& graph = *request_.graph;
   program_->deterministic = request_.settings->options.deterministic;
@@ -503,9 +452,7 @@ StatusOr<std::unique_ptr<DynamicProgram>> ProgramCompiler::Run() {
   }
   MS_RETURN_IF_ERROR(AddFetches());
   FlattenEdges();
-  MarkUsedOutputs();
-  FindReadyNodes();
-  AllowBeside();
+  FinishProgram(request_, program_.get());
   return std::move(program_);
 }
 

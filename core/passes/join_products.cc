@@ -19,6 +19,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/passes/joined_products.h"
 #include "core/passes/known_values.h"
 #include "core/passes/pass.h"
 
@@ -27,88 +28,6 @@ namespace {
 
 // All products of a group are in memory at once.
 constexpr int64_t kMostElements = int64_t{1} << 25;
-
-// Some rows of the weights.
-struct RowRange {
-  int64_t first;
-  int64_t count;
-  friend bool operator<(const RowRange& a, const RowRange& b) {
-    return std::make_pair(a.first, a.count) < std::make_pair(b.first, b.count);
-  }
-};
-
-bool IsProductWithRows(const StepOp& op, bool transpose_b) {
-  if (op.type() != "MatMul" || op.outputs[0].dtype() != DataType::kFloat || op.names_kernel()) {
-    return false;
-  }
-  const StatusOr<bool> a = op.node->Attr<bool>("transpose_a");
-  const StatusOr<bool> b = op.node->Attr<bool>("transpose_b");
-  return a.ok() && !*a && b.ok() && *b == transpose_b && !op.must_run;
-}
-
-AttrMap PartAttrs(const RowRange& rows, bool transpose_b) {
-  AttrMap attrs;
-  SetAttr(&attrs, "T", DataType::kFloat);
-  SetAttr(&attrs, "first_row", rows.first);
-  SetAttr(&attrs, "num_rows", rows.count);
-  SetAttr(&attrs, "transpose_b", transpose_b);
-  return attrs;
-}
-
-// What follows from some values: for each operation whether it does.
-std::vector<bool> Consequences(const StepOps& ops, const std::vector<Output>& values) {
-  std::vector<bool> follows(ops.size(), false);
-  std::vector<Output> left = values;
-  while (!left.empty()) {
-    const Output value = left.back();
-    left.pop_back();
-    for (const int reader : ops.Readers(value)) {
-      if (follows[reader]) continue;
-      follows[reader] = true;
-      for (const Output& output : ops.op(reader).outputs) left.push_back(output);
-    }
-  }
-  return follows;
-}
-
-bool FollowsAny(const StepOps& ops, const std::vector<bool>& follows,
-                const std::vector<Output>& values) {
-  return std::any_of(values.begin(), values.end(), [&](const Output& value) {
-    const int producer = ops.Producer(value);
-    return producer >= 0 && follows[producer];
-  });
-}
-
-AttrMap JoinedAttrs(const StepOps& ops, const RowRange& rows, bool transpose_b,
-                    const std::vector<Output>& lefts, const Output& weights) {
-  // Of constant weights the plan keeps strips, which many rows are multiplied with.
-  constexpr int64_t kManyRows = 8;
-  const auto count = static_cast<int64_t>(lefts.size());
-  const bool is_for_strips =
-      ops.constant(weights) != nullptr && count * ops.KnownShape(lefts[0])->dim(0) >= kManyRows;
-  AttrMap attrs = PartAttrs(rows, transpose_b);
-  SetAttr(&attrs, "num", count);
-  SetAttr(&attrs, "in_strips", is_for_strips);
-  return attrs;
-}
-
-// Makes one operation of several products with the same rows, at `place`.
-Status Join(StepOps* ops, int place, const std::vector<int>& replaced, const RowRange& rows,
-            bool transpose_b, std::vector<Output> lefts, const Output& weights,
-            std::vector<Output> products) {
-  AttrMap attrs = JoinedAttrs(*ops, rows, transpose_b, lefts, weights);
-  lefts.push_back(weights);
-  return ops->Replace(place, replaced, "_JoinedMatMul", std::move(attrs), *ops->op(place).node,
-                      std::move(lefts), std::move(products));
-}
-
-// Adds such an operation, which is named after `like`, behind all others.
-Status AddJoined(StepOps* ops, const Node& like, const RowRange& rows, std::vector<Output> lefts,
-                 const Output& weights, std::vector<Output> products) {
-  AttrMap attrs = JoinedAttrs(*ops, rows, false, lefts, weights);
-  lefts.push_back(weights);
-  return ops->Add("_JoinedMatMul", std::move(attrs), like, std::move(lefts), std::move(products));
-}
 
 // ---- Forward ----
 
@@ -231,8 +150,8 @@ class ForwardGroup {
       }
       values.push_back(value);
     }
-    MS_RETURN_IF_ERROR(has_bias_ ? Join(&ops_, products[0], products, rows, false,
-                                        std::move(inputs), weights, values)
+    MS_RETURN_IF_ERROR(has_bias_ ? ReplaceByJoined(&ops_, products[0], products, rows, false,
+                                                   std::move(inputs), weights, values)
                                  : AddJoined(&ops_, *ops_.op(products[0]).node, rows,
                                              std::move(inputs), weights, values));
     return values;
@@ -350,7 +269,8 @@ class BackwardGroup {
       gradients.push_back(ops_.op(slices.back()).outputs[0]);
     }
     const int last = *std::max_element(slices.begin(), slices.end());
-    return Join(&ops_, last, slices, range, true, std::move(lefts), Weights(), gradients);
+    return ReplaceByJoined(&ops_, last, slices, range, true, std::move(lefts), Weights(),
+                           gradients);
   }
 
   Status RewriteEach(const RowRange& range, const std::vector<int>& members) {
@@ -409,8 +329,8 @@ class PlainGroup {
     if (lefts_.size() < kFewestPlainProducts || !MayBeJoined()) return absl::OkStatus();
     const Output weights = ops_.op(inputs_[0]).inputs[1];
     const RowRange all_rows = {0, ops_.KnownShape(weights)->dim(0)};
-    MS_RETURN_IF_ERROR(
-        Join(&ops_, inputs_.back(), inputs_, all_rows, kTransposed, lefts_, weights, values_));
+    MS_RETURN_IF_ERROR(ReplaceByJoined(&ops_, inputs_.back(), inputs_, all_rows, kTransposed,
+                                       lefts_, weights, values_));
     ops_.Reorder();
     return absl::OkStatus();
   }

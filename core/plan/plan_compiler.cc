@@ -8,17 +8,14 @@
 #include "core/device/memory_space.h"
 #include "core/graph/plan_facts.h"
 #include "core/graph/structural_role.h"
-#include "core/host/run_op_call.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/passes/pass.h"
 #include "core/passes/step_ops.h"
-#include "core/plan/folded_values.h"
+#include "core/plan/plan_constants.h"
 #include "core/plan/plan_copies.h"
 #include "core/plan/plan_executor.h"
 #include "core/plan/plan_layout.h"
-#include "core/plan/running_steps.h"
 #include "core/resources/resource_handle.h"
-#include "core/step/step_context.h"
 
 namespace millstream {
 namespace {
@@ -41,8 +38,7 @@ class PlanCompiler {
       : request_(request),
         settings_(*request.settings),
         optimizes_(settings_.options.optimize),
-        folding_(Untraced(request.run)),
-        waiting_step_(folding_, settings_),
+        constants_(request),
         plan_(std::make_unique<Plan>()),
         copies_(plan_.get()) {
     plan_->iterations = request.graph->iterations;
@@ -55,9 +51,6 @@ class PlanCompiler {
   void FindNeededNodes();
   StatusOr<StepOps> Optimize();
   absl::flat_hash_set<Output> VisibleValues() const;
-  StatusOr<std::vector<Tensor>> Evaluate(const StepOp& op, const std::vector<Tensor>& inputs,
-                                         int64_t max_bytes);
-  void AddNewConstants(const StepOps& ops);
   Status AddOp(const StepOp& op);
   void AddFolded(const Node* node);
   Status AddHandle(const Node* node);
@@ -76,12 +69,6 @@ class PlanCompiler {
   void MarkUsedOutputs();
 
   bool IsFolded(const Node* node) const;
-  // What may stop the step that waits for the plan may stop the constants too.
-  static RunOptions Untraced(const RunOptions* run) {
-    RunOptions options = run == nullptr ? RunOptions() : *run;
-    options.report = nullptr;
-    return options;
-  }
   int NewRoot(const Output& source, RootKind kind) {
     return millstream::NewRoot(source, kind, plan_.get());
   }
@@ -90,8 +77,7 @@ class PlanCompiler {
   const PlanRequest& request_;
   const SessionSettings& settings_;
   const bool optimizes_;
-  const RunOptions folding_;
-  StepContext waiting_step_;  // tells whether to go on
+  PlanConstants constants_;
   std::unique_ptr<Plan> plan_;
   PlanCopies copies_;
   PlanFacts facts_;
@@ -99,7 +85,6 @@ class PlanCompiler {
   absl::flat_hash_set<const Node*> targets_;
   absl::flat_hash_set<const Node*> needed_;
   absl::flat_hash_set<const Node*> awaited_;  // by control edges
-  absl::flat_hash_set<Output> lasting_;       // folded values that hold for feeds of any shape
   absl::flat_hash_map<Output, ValueRef> values_;
   const StepOps* ops_ = nullptr;
 };
@@ -401,44 +386,11 @@ absl::flat_hash_set<Output> PlanCompiler::VisibleValues() const {
   return visible;
 }
 
-// Computes the outputs of an operation for these inputs.
-StatusOr<std::vector<Tensor>> PlanCompiler::Evaluate(const StepOp& op,
-                                                     const std::vector<Tensor>& inputs,
-                                                     int64_t max_bytes) {
-  MS_RETURN_IF_ERROR(waiting_step_.CheckInterruption());
-  // Other constants may follow from the shapes of the feeds.
-  const bool lasts = absl::c_all_of(op.inputs, [this](const Output& input) {
-    return lasting_.contains(input) || Graph::ConstantValue(input) != nullptr;
-  });
-  if (lasts) lasting_.insert(op.outputs.begin(), op.outputs.end());
-  if (lasts && request_.folded != nullptr && op.outputs.size() == 1) {
-    const std::optional<Tensor> known = request_.folded->Find(op.outputs[0]);
-    if (known.has_value()) return std::vector<Tensor>{*known};
-  }
-  const KernelCache& kernels =
-      request_.host_kernels == nullptr ? *request_.kernels : *request_.host_kernels;
-  if (settings_.running != nullptr) settings_.running->AddConstant(op.node);
-  StatusOr<std::vector<Tensor>> values =
-      RunOpCall(op.node->call(), inputs,
-                {kernels.device_type(), kernels.device_name(), kernels.device(), settings_,
-                 folding_, max_bytes});
-  if (settings_.running != nullptr) settings_.running->RemoveConstant(op.node);
-  if (!absl::IsDeadlineExceeded(values.status())) return values;
-  return AnnotateWithNode(values.status(), *op.node);
-}
-
-void PlanCompiler::AddNewConstants(const StepOps& ops) {
-  for (const auto& [output, value] : ops.NewConstants()) {
-    const bool shared = request_.folded != nullptr && lasting_.contains(output);
-    AddConstant(output, shared ? request_.folded->Share(output, value) : value);
-  }
-}
-
 // The operations that remain after known values are folded and the passes have run.
 StatusOr<StepOps> PlanCompiler::Optimize() {
   StepOps ops(request_.graph, &facts_, request_.kernels->device_type(), VisibleValues(),
               [this](const StepOp& op, const std::vector<Tensor>& inputs, int64_t max_bytes) {
-                return Evaluate(op, inputs, max_bytes);
+                return constants_.Evaluate(op, inputs, max_bytes);
               });
   for (const Node* node : request_.graph->nodes) {
     if (!needed_.contains(node)) continue;
@@ -510,7 +462,9 @@ StatusOr<std::unique_ptr<Plan>> PlanCompiler::Run() {
   FindNeededNodes();
   MS_ASSIGN_OR_RETURN(StepOps ops, Optimize());
   ops_ = &ops;
-  AddNewConstants(ops);
+  for (const auto& [output, value] : ops.NewConstants()) {
+    AddConstant(output, constants_.Share(output, value));
+  }
   plan_->own_nodes = ops.TakeGraph();
   for (int i = 0; i < ops.size(); ++i) {
     if (!ops.IsGone(i)) MS_RETURN_IF_ERROR(AddOp(ops.op(i)));
