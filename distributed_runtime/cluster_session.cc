@@ -14,9 +14,6 @@
 namespace millstream {
 namespace {
 
-// As many as a session of this process keeps.
-constexpr size_t kMostSteps = 1024;
-
 class ClusterSession;
 
 class ClusterCallable final : public Callable {
@@ -37,10 +34,7 @@ class ClusterCallable final : public Callable {
 class ClusterSession final : public Session, public LiveSession {
  public:
   ClusterSession(Graph* graph, std::unique_ptr<MasterClient> master)
-      : graph_(*graph),
-        master_(std::move(master)),
-        steps_(kMostSteps),
-        gate_([this] { Release(); }) {
+      : graph_(*graph), master_(std::move(master)), gate_([this] { Release(); }) {
     LiveSessions::Global()->Add(this);
   }
   ~ClusterSession() override {

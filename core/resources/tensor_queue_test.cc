@@ -1,12 +1,12 @@
 #include "core/resources/tensor_queue.h"
 
 #include <atomic>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/synchronization/blocking_counter.h"
+#include "core/resources/tensor_queue_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -17,83 +17,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAreArray;
-
-// Component `k` of all elements.
-std::vector<int32_t> ValuesOf(const std::vector<QueueRows>& elements, size_t k) {
-  std::vector<int32_t> values;
-  for (QueueRows rows : elements) {
-    while (rows.count > 0) values.push_back(*rows.TakeFirst(1).FirstOf(k).data<int32_t>());
-  }
-  return values;
-}
-
-// One enqueue, dequeue or close, and what has come of it.
-struct Attempt {
-  bool is_over = false;
-  Status status;
-  std::vector<int32_t> values;
-
-  TensorQueue::Callback Callback() {
-    return [this](const Status& result, const std::vector<QueueRows>& elements) {
-      EXPECT_FALSE(is_over);
-      is_over = true;
-      status = result;
-      for (const int32_t value : ValuesOf(elements, 0)) values.push_back(value);
-    };
-  }
-};
-
-QueueRows ElementsOf(const std::vector<int32_t>& values) {
-  if (values.size() == 1) return QueueRows::One({Tensor::Scalar(values[0])});
-  return QueueRows::Batch({Tensor::Vector<int32_t>(values)});
-}
-
-class TensorQueueTest : public ::testing::Test {
- protected:
-  static ResourceRef<TensorQueue> Make(int64_t capacity, std::vector<PartialShape> shapes = {}) {
-    QueueSpec spec;
-    spec.capacity = capacity;
-    spec.dtypes = {DataType::kInt32};
-    spec.shapes = std::move(shapes);
-    return Make(std::move(spec));
-  }
-  static ResourceRef<TensorQueue> Make(QueueSpec spec) {
-    return MakeResource<TensorQueue>("q", "_0_q", std::move(spec));
-  }
-  void Enqueue(const std::vector<int32_t>& values, Attempt* attempt) {
-    queue->Enqueue(attempt, {ElementsOf(values)}, attempt->Callback());
-  }
-  void Dequeue(int64_t count, Attempt* attempt) {
-    queue->Dequeue(attempt, count, false, attempt->Callback());
-  }
-  void DequeueUpTo(int64_t count, Attempt* attempt) {
-    queue->Dequeue(attempt, count, true, attempt->Callback());
-  }
-  void Close(bool cancel, Attempt* attempt) { queue->Close(attempt, cancel, attempt->Callback()); }
-  // Of what is done at once.
-  void Add(const std::vector<int32_t>& values) {
-    Attempt attempt;
-    Enqueue(values, &attempt);
-    EXPECT_TRUE(attempt.is_over);
-    EXPECT_EQ(attempt.status, absl::OkStatus());
-  }
-  std::vector<int32_t> Take(int64_t count) {
-    Attempt attempt;
-    Dequeue(count, &attempt);
-    EXPECT_TRUE(attempt.is_over);
-    EXPECT_EQ(attempt.status, absl::OkStatus());
-    return attempt.values;
-  }
-
-  ResourceRef<TensorQueue> queue = Make(QueueSpec::kUnbounded);
-};
-
-void ExpectFailed(const Attempt& attempt, absl::StatusCode code, const std::string& text) {
-  EXPECT_TRUE(attempt.is_over);
-  EXPECT_EQ(attempt.status.code(), code) << attempt.status;
-  EXPECT_THAT(std::string(attempt.status.message()), HasSubstr(text));
-}
 
 TEST_F(TensorQueueTest, GivesWhatCameFirst) {
   Add({1, 2});
@@ -307,123 +230,6 @@ TEST_F(TensorQueueTest, UpToTakesFewerFromAClosedQueueAlone) {
   Attempt none;
   DequeueUpTo(0, &none);
   EXPECT_EQ(none.status, absl::OkStatus());
-}
-
-// ---- Kinds ----
-
-// Elements of a priority queue are a priority and a number.
-class PriorityQueueTest : public TensorQueueTest {
- protected:
-  PriorityQueueTest() {
-    QueueSpec spec;
-    spec.dtypes = {DataType::kInt64, DataType::kInt32};
-    spec.kind = QueueKind::kPriority;
-    queue = Make(std::move(spec));
-  }
-  void Put(int64_t priority, int32_t value) {
-    Attempt attempt;
-    queue->Enqueue(&attempt, {QueueRows::One({Tensor::Scalar(priority), Tensor::Scalar(value)})},
-                   Second(&attempt));
-    EXPECT_TRUE(attempt.is_over);
-  }
-  static TensorQueue::Callback Second(Attempt* attempt) {
-    return [attempt](const Status& status, const std::vector<QueueRows>& elements) {
-      attempt->is_over = true;
-      attempt->status = status;
-      attempt->values = ValuesOf(elements, 1);
-    };
-  }
-  std::vector<int32_t> TakeValues(int64_t count) {
-    Attempt attempt;
-    queue->Dequeue(&attempt, count, false, Second(&attempt));
-    return attempt.values;
-  }
-};
-
-TEST_F(PriorityQueueTest, GivesTheSmallestFirstAndEqualOnesInOrder) {
-  Put(5, 50);
-  Put(-1, 10);
-  Put(5, 51);
-  Put(9, 90);
-  Put(5, 52);
-  EXPECT_THAT(TakeValues(5), ElementsAre(10, 50, 51, 52, 90));
-}
-
-TEST_F(PriorityQueueTest, WhatGoesBackIsAheadOfItsEquals) {
-  Put(1, 10);
-  Put(1, 11);
-  Attempt cancelled;
-  queue->Dequeue(&cancelled, 3, false, Second(&cancelled));
-  EXPECT_FALSE(cancelled.is_over);
-  queue->Cancel(&cancelled);
-  Put(1, 12);
-  EXPECT_THAT(TakeValues(3), ElementsAre(10, 11, 12));
-}
-
-TEST_F(PriorityQueueTest, ThePriorityIsAScalar) {
-  const Tensor value = Tensor::Scalar<int32_t>(1);
-  EXPECT_EQ(queue->CheckComponents({Tensor::Scalar<int64_t>(1), value}, false), absl::OkStatus());
-  EXPECT_EQ(queue->CheckComponents({Tensor::Vector<int64_t>({1}), value}, false).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(queue->CheckComponents({value, value}, false).code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-class RandomShuffleQueueTest : public TensorQueueTest {
- protected:
-  static ResourceRef<TensorQueue> MakeShuffled(int64_t min_after_dequeue, int64_t seed) {
-    QueueSpec spec;
-    spec.dtypes = {DataType::kInt32};
-    spec.kind = QueueKind::kRandomShuffle;
-    spec.min_after_dequeue = min_after_dequeue;
-    SetAttr(&spec.seeds, "seed", seed);
-    SetAttr(&spec.seeds, "seed2", int64_t{0});
-    return Make(std::move(spec));
-  }
-};
-
-TEST_F(RandomShuffleQueueTest, GivesEachElementOnceInTheOrderOfItsSeed) {
-  std::vector<int32_t> all(20);
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<std::vector<int32_t>> orders;
-  for (const int64_t seed : {7, 7, 8}) {
-    queue = MakeShuffled(0, seed);
-    Add(all);
-    orders.push_back(Take(20));
-    EXPECT_THAT(orders.back(), UnorderedElementsAreArray(all));
-  }
-  EXPECT_EQ(orders[0], orders[1]);
-  EXPECT_NE(orders[0], orders[2]);
-  EXPECT_NE(orders[0], all);
-}
-
-TEST_F(RandomShuffleQueueTest, LeavesItsMinimumUntilItIsClosed) {
-  queue = MakeShuffled(2, 1);
-  Add({1, 2, 3});
-  EXPECT_EQ(Take(1).size(), 1u);
-  Attempt waits;
-  Dequeue(1, &waits);
-  EXPECT_FALSE(waits.is_over);
-  EXPECT_EQ(queue->size(), 2);
-  Attempt closes;
-  Close(false, &closes);
-  EXPECT_TRUE(waits.is_over);
-  EXPECT_EQ(Take(1).size(), 1u);
-  Attempt late;
-  Dequeue(1, &late);
-  ExpectFailed(late, absl::StatusCode::kOutOfRange, "RandomShuffleQueue '_0_q' is closed and has");
-}
-
-TEST_F(TensorQueueTest, APaddingQueueTakesElementsOfSeveralSizes) {
-  QueueSpec spec;
-  spec.dtypes = {DataType::kInt32};
-  spec.shapes = {PartialShape({-1})};
-  spec.kind = QueueKind::kPadding;
-  queue = Make(std::move(spec));
-  const Tensor row = Tensor::Vector<int32_t>({1, 2});
-  EXPECT_EQ(queue->CheckComponents({row}, false), absl::OkStatus());
-  EXPECT_EQ(queue->CheckComponents({row.Reshaped(Shape({2, 1}))}, true), absl::OkStatus());
-  EXPECT_EQ(queue->CheckComponents({row}, true).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(TensorQueueTest, PartsOfBatchesComeOutInOrder) {

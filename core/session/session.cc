@@ -28,9 +28,6 @@
 namespace millstream {
 namespace {
 
-// Above what a front end keeps at hand of its own, so that it finds again what it lets go of.
-constexpr size_t kMostSteps = 1024;
-
 class DirectSession;
 
 class DirectCallable : public Callable {
@@ -53,7 +50,6 @@ class DirectSession : public Session, public LiveSession {
       : devices_(std::move(devices)),
         checks_(options.check_numerics_folder,
                 options.files != nullptr ? options.files : LocalFileSystem()),
-        steps_(kMostSteps),
         gate_([this] { Release(); }) {
     context_.graph = graph;
     context_.SetDevices(devices_);

@@ -28,7 +28,10 @@ class StepCache {
  public:
   using Steps = std::vector<std::shared_ptr<Step>>;
 
-  explicit StepCache(size_t most) : most_(most) {}
+  // More than a front end keeps callables for, so that it finds steps of callables that it let go.
+  static constexpr size_t kMostSteps = 1024;
+
+  explicit StepCache(size_t most = kMostSteps) : most_(most) {}
   StepCache(const StepCache&) = delete;
   StepCache& operator=(const StepCache&) = delete;
 
