@@ -48,6 +48,7 @@ TIMED_TESTS = {
     "event_writer_test.py": "polls a file for an event, with a guard against hanging",
     "exit_test.py": "lets threads get into their steps; any moment will do",
     "fault_test.cc": "lets threads get into their waits; any moment will do",
+    "first_runs_test.cc": "lets the time of a step pass while its compilation stands still",
     "interruption_test.py": "sends signals at moments of which any will do; guards against hanging",
     "plugin_probe_test.py": "polls the table of processes for an event",
     "processes_test.py": "lets a server be late; nothing is asserted of the time",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "core/import/graph_def.h"
 #include "framework/message.h"
 #include "gmock/gmock.h"
@@ -30,6 +31,20 @@ inline std::string NoOpText(const std::string& name, const std::vector<std::stri
   std::string text = absl::StrCat("node { name: \"", name, "\" op: \"NoOp\" ");
   for (const std::string& input : inputs) absl::StrAppend(&text, "input: \"", input, "\" ");
   return absl::StrCat(text, "} ");
+}
+
+// A loop over x: Enter, Merge, a body, NextIteration, Exit.
+inline std::string LoopText(const std::string& body_op) {
+  return absl::StrCat(
+      kX, NodeText("merge", "Merge", {"enter", "next"}), NodeText("exit", "Exit", {"merge"}),
+      NodeText("body", body_op, {"merge"}), NodeText("next", "NextIteration", {"body"}),
+      absl::StrReplaceAll(NodeText("enter", "Enter", {"x"}),
+                          {{"attr {", "attr { key: \"frame_name\" value { s: \"f\" } } attr {"}}));
+}
+
+inline std::string WithCount(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"input: \"next\" attr {",
+                                     "input: \"next\" attr { key: \"N\" value { i: 2 } } attr {"}});
 }
 
 inline std::string Bytes(const std::string& text) {

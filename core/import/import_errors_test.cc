@@ -133,20 +133,6 @@ TEST(ImportErrorTest, CyclesOverDevicesAreNamed) {
   EXPECT_ERROR(ImportError(text), kInvalid, "a cycle of 3 nodes: a -> b -> c -> a");
 }
 
-// A loop over x: Enter, Merge, a body, NextIteration, Exit.
-std::string LoopText(const std::string& body_op) {
-  return absl::StrCat(
-      kX, NodeText("merge", "Merge", {"enter", "next"}), NodeText("exit", "Exit", {"merge"}),
-      NodeText("body", body_op, {"merge"}), NodeText("next", "NextIteration", {"body"}),
-      absl::StrReplaceAll(NodeText("enter", "Enter", {"x"}),
-                          {{"attr {", "attr { key: \"frame_name\" value { s: \"f\" } } attr {"}}));
-}
-
-std::string WithCount(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"input: \"next\" attr {",
-                                     "input: \"next\" attr { key: \"N\" value { i: 2 } } attr {"}});
-}
-
 TEST(ImportErrorTest, ACycleBesideALoopIsNamed) {
   const std::string text = absl::StrCat(WithCount(LoopText("Neg")), NodeText("a", "Neg", {"b"}),
                                         NodeText("b", "Add", {"a", "exit"}));
