@@ -256,7 +256,8 @@ TEST(WinogradTest, FractionsAreCloseToSumsInDouble) {
   }
 }
 
-// It is a convolution of the same kind where the padding does not exceed the windows.
+// It is a convolution of the same kind where the padding does not exceed the windows. Otherwise the
+// library computes it, whose bits may depend on the threads.
 TEST(WinogradTest, TheInputsGradient) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.ToString());
@@ -266,6 +267,10 @@ TEST(WinogradTest, TheInputsGradient) {
     const std::vector<float> w = Fractions(c.filter_size(), 16);
     EXPECT_EQ(Convolution(c).RunGradient(whole, whole_filter),
               ReferenceGradient(c, whole, whole_filter));
+    Case turned = {c.batch, c.rows(), c.columns(), c.out, c.in};
+    for (size_t i = 0; i < c.pads.size(); ++i) turned.pads[i] = 2 - c.pads[i];
+    if (*std::min_element(turned.pads.begin(), turned.pads.end()) < 0) continue;
+    EXPECT_TRUE(WinogradBlocks::Suits(turned.Shape()));
     const std::vector<float> kept = Convolution(c).ConstantFilter(true).RunGradient(dy, w);
     const double most = 9 * static_cast<double>(c.out) * std::numeric_limits<float>::epsilon();
     EXPECT_TRUE(IsNear(kept, ReferenceGradient(c, dy, w), 0, most));
