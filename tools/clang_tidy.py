@@ -1,6 +1,9 @@
 """clang-tidy over C++ files; a clean file is not checked again until it or a header changes."""
 
+from __future__ import annotations
+
 import concurrent.futures
+import dataclasses
 import hashlib
 import os
 import pathlib
@@ -133,28 +136,66 @@ DEFINITION = re.compile(
 GROUP = 12
 
 
-# Files with the names that they define.
-Group = tuple[list[str], set[str]]
+_VARIABLE = 4  # of DEFINITION's alternatives
 
 
-def _defined(name: str) -> set[str]:
-    """What a file defines outside of functions."""
-    text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
-    return {next(filter(None, found)) for found in DEFINITION.findall(text)}
+@dataclasses.dataclass
+class _Group:
+    """Files that one call checks, and the names by which they go with others or not.
+
+    Parameters
+    ----------
+    members
+        The files.
+    defined
+        What they define outside of functions.
+    variables
+        Those that are variables: a variable of the same name elsewhere would hide them.
+    words
+        All names in the files.
+    """
+
+    members: list[str]
+    defined: set[str]
+    variables: set[str]
+    words: set[str]
+
+    @classmethod
+    def of_file(cls, name: str) -> _Group:
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+        found = DEFINITION.findall(text)
+        return cls(
+            [name],
+            {next(filter(None, names)) for names in found},
+            {names[_VARIABLE] for names in found if names[_VARIABLE]},
+            set(re.findall(r"\w+", text)),
+        )
+
+    def goes_with(self, other: _Group) -> bool:
+        return (
+            len(self.members) + len(other.members) <= GROUP
+            and not self.defined & other.defined
+            and not self.variables & other.words
+            and not other.variables & self.words
+        )
+
+    def add(self, other: _Group) -> None:
+        self.members += other.members
+        self.defined |= other.defined
+        self.variables |= other.variables
+        self.words |= other.words
 
 
-def _join(groups: list[Group], place: Callable[[str], str]) -> list[Group]:
-    """Fewer groups: those whose files have one place are put together where they fit."""
-    joined: list[Group] = []
-    for members, defined in groups:
-        for others, taken in joined:
-            fits = len(others) + len(members) <= GROUP and not taken & defined
-            if fits and place(others[0]) == place(members[0]):
-                others += members
-                taken |= defined
+def _join(groups: list[_Group], place: Callable[[str], str]) -> list[_Group]:
+    """Fewer groups: those whose files have one place are put together where they go together."""
+    joined: list[_Group] = []
+    for group in groups:
+        for other in joined:
+            if place(other.members[0]) == place(group.members[0]) and other.goes_with(group):
+                other.add(group)
                 break
         else:
-            joined.append((members, defined))
+            joined.append(group)
     return joined
 
 
@@ -168,16 +209,16 @@ def _part_of_tree(name: str) -> str:
 
 
 def groups_of(names: list[str]) -> list[list[str]]:
-    """The files in groups that one call checks, with no name defined twice.
+    """The files in groups that one call checks, with no name defined twice and no variable hidden.
 
     Most of the time goes into what files include, and files of one folder include the same. What
     is left of a folder is joined with what is left of its neighbours. A few files are checked one
     by one, so that all processors have some.
     """
-    groups: list[Group] = [([name], _defined(name)) for name in sorted(names)]
+    groups = [_Group.of_file(name) for name in sorted(names)]
     if len(groups) >= GROUP:
         groups = _join(_join(groups, _folder), _part_of_tree)
-    return [members for members, _ in groups]
+    return [group.members for group in groups]
 
 
 def joined_source(names: list[str]) -> str:

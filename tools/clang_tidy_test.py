@@ -98,6 +98,13 @@ def test_files_that_define_the_same_name_are_not_joined(
     assert ["core/b.cc"] in clang_tidy.groups_of(names)
 
 
+def test_files_that_would_hide_a_variable_are_not_joined(root: pathlib.Path) -> None:
+    texts = {f"core/file{i}.cc": f"int Function{i}() {{}}\n" for i in range(10)}
+    texts["core/hides.cc"] = "int Hides() {\n  int length = 1;\n}\n"
+    texts["core/variable.cc"] = "const Registered length = Register();\n"
+    assert ["core/variable.cc"] in clang_tidy.groups_of(write(root, texts))
+
+
 def test_what_two_files_use_does_not_part_them(root: pathlib.Path) -> None:
     text = (
         'using testing::Each;\nMILLSTREAM_OP("A");\nvoid Class::Method() {\n  return Call();\n}\n'
