@@ -30,6 +30,8 @@ def _python_bytecode(ctx):
         arguments = [ctx.file._compiler.path, arguments],
         inputs = ctx.files.srcs + [ctx.file._compiler],
         outputs = outputs,
+        # Sets of texts are written in one order.
+        env = {"PYTHONHASHSEED": "0"},
         mnemonic = "CompilePython",
         progress_message = "Compiling %d Python files of %s" % (len(outputs), ctx.label),
     )
