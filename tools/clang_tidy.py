@@ -132,11 +132,11 @@ DEFINITION = re.compile(
     r"|^[\w:](?:[^;=(){}\n]|\([^()\n]*\))*[ *&]([A-Z]*[a-z]\w*)\(",
     re.MULTILINE,
 )
+VARIABLE = 4  # of the alternatives
+# Names of other namespaces that a file takes for its own.
+USED = re.compile(r"^using (?:::)?(?:\w+::)+(\w+);", re.MULTILINE)
 # Files joined at most. A group that is not clean is checked again in halves.
 GROUP = 12
-
-
-_VARIABLE = 4  # of DEFINITION's alternatives
 
 
 @dataclasses.dataclass
@@ -149,14 +149,17 @@ class _Group:
         The files.
     defined
         What they define outside of functions.
+    used
+        Names of other namespaces that they take for their own outside of functions.
     variables
-        Those that are variables: a variable of the same name elsewhere would hide them.
+        Those defined that are variables: one of the same name in a function would hide them.
     words
         All names in the files.
     """
 
     members: list[str]
     defined: set[str]
+    used: set[str]
     variables: set[str]
     words: set[str]
 
@@ -167,14 +170,16 @@ class _Group:
         return cls(
             [name],
             {next(filter(None, names)) for names in found},
-            {names[_VARIABLE] for names in found if names[_VARIABLE]},
+            set(USED.findall(text)),
+            {names[VARIABLE] for names in found if names[VARIABLE]},
             set(re.findall(r"\w+", text)),
         )
 
     def goes_with(self, other: _Group) -> bool:
         return (
             len(self.members) + len(other.members) <= GROUP
-            and not self.defined & other.defined
+            and not self.defined & (other.defined | other.used)
+            and not self.used & other.defined
             and not self.variables & other.words
             and not other.variables & self.words
         )
@@ -182,6 +187,7 @@ class _Group:
     def add(self, other: _Group) -> None:
         self.members += other.members
         self.defined |= other.defined
+        self.used |= other.used
         self.variables |= other.variables
         self.words |= other.words
 

@@ -105,6 +105,15 @@ def test_files_that_would_hide_a_variable_are_not_joined(root: pathlib.Path) -> 
     assert ["core/variable.cc"] in clang_tidy.groups_of(write(root, texts))
 
 
+def test_files_of_which_one_takes_a_name_that_another_defines_are_not_joined(
+    root: pathlib.Path,
+) -> None:
+    texts = {f"core/file{i}.cc": f"int Function{i}() {{}}\n" for i in range(10)}
+    texts["core/takes.cc"] = "using other::Sizes;\n"
+    texts["core/defines.cc"] = "struct Sizes {\n};\n"
+    assert ["core/takes.cc"] in clang_tidy.groups_of(write(root, texts))
+
+
 def test_what_two_files_use_does_not_part_them(root: pathlib.Path) -> None:
     text = (
         'using testing::Each;\nMILLSTREAM_OP("A");\nvoid Class::Method() {\n  return Call();\n}\n'
