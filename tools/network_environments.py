@@ -1,4 +1,4 @@
-"""Makes the environments of the tests tagged "network", which these would otherwise make themselves.
+"""Makes the environments of the tests tagged "network", which these would otherwise make.
 
 Nothing is lost where one cannot be made: its tests try again, and say why.
 """
