@@ -21,6 +21,7 @@ from millstream._impl.session.feeds import (
     flat_feeds,
     flat_key,
     flat_value,
+    has_parts,
 )
 from millstream._impl.session.fetches import Fetches, key_of
 from millstream._impl.session.partial_runs import PartialRuns
@@ -280,7 +281,7 @@ class BaseSession(PartialRuns):
             if _UNFED not in error.message:
                 raise
             return _raising(error)
-        if not any(isinstance(key, tuple) for key in keys):
+        if not any(has_parts(key) for key in keys):
             return step
         return lambda *values: step(*flat_value(keys, values))
 

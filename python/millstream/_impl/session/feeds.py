@@ -10,6 +10,7 @@ from millstream._impl.base import error_text
 from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import handle_of
+from millstream._impl.ops.indexed_slices import IndexedSlices
 from millstream._impl.ops.nest import Composite
 from millstream._impl.ops.sparse_tensor import SparseTensor
 from millstream._impl.session.tensor_handles import TensorHandle
@@ -55,17 +56,22 @@ def check_dict(feed_dict: Any) -> None:
         )
 
 
+def has_parts(key: Any) -> bool:
+    """Whether a key of a feed dictionary stands for several tensors."""
+    return isinstance(key, (tuple, SparseTensor, IndexedSlices, Composite))
+
+
 def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """A feed dictionary in which keys of several parts are taken apart, and their values likewise.
 
-    Those are tuples of keys, and sparse and ragged tensors.
+    Those are tuples of keys, sparse and ragged tensors, and indexed slices.
 
     Raises
     ------
     ValueError
         The value has another structure than its keys, or a key occurs twice.
     """
-    if not any(isinstance(key, (tuple, SparseTensor, Composite)) for key in feed_dict):
+    if not any(has_parts(key) for key in feed_dict):
         return feed_dict
     found: dict[Any, Any] = {}
     for key, value in feed_dict.items():
@@ -76,12 +82,21 @@ def flat_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
     return found
 
 
+def _parts(key: Any) -> Any:
+    """The parts of a sparse tensor or indexed slices, in the order of their values; else `key`."""
+    if isinstance(key, SparseTensor):
+        return (key.indices, key.values, key.dense_shape)
+    if isinstance(key, IndexedSlices):
+        is_fed = isinstance(key.dense_shape, TensorLike)
+        return (key.values, key.indices, *([key.dense_shape] if is_fed else []))
+    return key
+
+
 def flat_key(key: Any) -> list[Any]:
-    """The keys in a nested tuple or a sparse or ragged tensor, or the one that `key` is."""
+    """The keys in a nested tuple, a sparse or ragged tensor or slices, or the one that `key` is."""
     if isinstance(key, Composite):
         return key._composite_parts()
-    if isinstance(key, SparseTensor):
-        return [key.indices, key.values, key.dense_shape]
+    key = _parts(key)
     if isinstance(key, tuple):
         return [single for part in key for single in flat_key(part)]
     return [key]
@@ -97,15 +112,16 @@ def flat_value(key: Any, value: Any) -> list[Any]:
     """
     if isinstance(key, Composite):
         return key._fed_parts(value)
-    if isinstance(key, SparseTensor):
-        key = (key.indices, key.values, key.dense_shape)
-    if not isinstance(key, tuple):
+    keys = _parts(key)
+    if not isinstance(keys, tuple):
         return [value]
-    if not isinstance(value, (list, tuple)) or len(value) != len(key):
+    if isinstance(key, IndexedSlices) and isinstance(value, (list, tuple)) and len(value) == 3:
+        value = value[: len(keys)]  # the shape of slices whose shape is no tensor
+    if not isinstance(value, (list, tuple)) or len(value) != len(keys):
         raise ValueError(
-            f"feed_dict: expected {len(key)} values for the keys {key!r}, got {value!r}"
+            f"feed_dict: expected {len(keys)} values for the keys {keys!r}, got {value!r}"
         )
-    pairs = zip(key, value, strict=True)
+    pairs = zip(keys, value, strict=True)
     return [single for part, item in pairs for single in flat_value(part, item)]
 
 
