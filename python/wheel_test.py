@@ -29,6 +29,9 @@ from wheels import elf, vendor
 MAX_BYTES_BESIDES_ONEDNN = 16_000_000
 OPS_IN_THEM = 422
 MAX_BYTES_AN_OP = 20_000
+# The file, and all that it installs.
+MAX_BYTES_OF_WHEEL = 28_000_000
+MAX_BYTES_INSTALLED = 80_000_000
 # gRPC, OpenSSL and what they need, all Debian's: 17.3 MB.
 MAX_BYTES_OF_CLUSTER_WHEEL = 20_000_000
 
@@ -67,6 +70,8 @@ def test_wheel_is_small(installed: pathlib.Path) -> None:
     (library,) = (path.stat().st_size for path in installed.rglob("libdnnl-*"))
     packed = wheel_path().stat().st_size
     print(f"wheel: {packed / 1e6:.1f} MB, installed: {unpacked:,} B, oneDNN: {library:,} B")
+    assert packed <= MAX_BYTES_OF_WHEEL
+    assert unpacked <= MAX_BYTES_INSTALLED
     program = "from millstream._impl.graph import op_defs; print(len(op_defs.all_ops()))"
     more = max(int(run(installed, program)) - OPS_IN_THEM, 0)
     assert unpacked - library <= MAX_BYTES_BESIDES_ONEDNN + MAX_BYTES_AN_OP * more

@@ -81,11 +81,11 @@ def run_group(group: str, registered: frozenset[str]) -> GroupReport:
     return report
 
 
-def spine_ops() -> frozenset[str]:
-    """The ops that OP_LIST marks as those of the spine."""
+def ops_owed(part: str) -> frozenset[str]:
+    """The ops that OP_LIST marks as those of a part, "spine" or "library" for example."""
     with OP_LIST.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
-        return frozenset(row["op"] for row in rows if row["owed"] == "spine")
+        return frozenset(row["op"] for row in rows if row["owed"] == part)
 
 
 _NOT_IMPLEMENTED_HEADING = """\
