@@ -74,6 +74,15 @@ TEST_F(LeasesTest, ALateRequestOfAnEarlierIncarnationEndsNothing) {
   EXPECT_THAT(Beat(), UnorderedElementsAre(7, 10));
 }
 
+// The number comes from a clock, which was set back while the holder was away.
+TEST_F(LeasesTest, LeasesOfAHolderWhoseNumberWentBackEndBySilence) {
+  leases_.Add(7, "a", 2);
+  leases_.Add(8, "a", 1);
+  BeatInPatience();
+  EXPECT_THAT(leases_.Renew("a", 1, {8}), IsEmpty());
+  EXPECT_THAT(Beat(), ElementsAre(7));
+}
+
 TEST(PulseTest, BeatsUntilItIsDestroyed) {
   absl::Notification first;
   int beats = 0;
