@@ -240,10 +240,16 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
     report.want_trace = message.want_trace();
     report.want_partition_graphs = message.want_partition_graphs();
     if (report.want_trace || report.want_partition_graphs) options.report = &report;
-    const Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
+    Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
     {
       absl::MutexLock lock(&mutex_);
       runs_.erase(key);
+    }
+    // The client did not close it, and begins another one after this error.
+    if (absl::IsCancelled(status) && session->IsClosed() && !cancellation->IsCancelled()) {
+      status = absl::AbortedError(absl::StrCat("the master ", worker_->task(),
+                                               " closed the session while the step ran: the task "
+                                               "stops, or took the client for lost"));
     }
     MS_RETURN_IF_ERROR(status);
     proto::RunStepResponse response;

@@ -60,6 +60,8 @@ class MasterSession {
   void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Cancels the running steps and ends the session in all tasks. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether that was called.
+  bool IsClosed() const { return closing_.IsCancelled(); }
 
  private:
   MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
