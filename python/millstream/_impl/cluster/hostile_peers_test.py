@@ -57,12 +57,23 @@ def _fields(fields: dict[str, str]) -> bytes:
     )
 
 
-def _request(token: str | None) -> bytes:
-    """A request of Millstream whose message promises four gigabytes."""
+# A message that promises four gigabytes.
+_HUGE = b"\0" + struct.pack(">I", 0xFFFFFFFF) + bytes(1000)
+# The method of a stream of requests. Each of its messages begins with the name of a method.
+_MANY_REQUESTS = "/millstream/"
+
+
+def _message(content: bytes, flags: int = 0) -> bytes:
+    """A message of gRPC."""
+    return struct.pack(">BI", flags, len(content)) + content
+
+
+def _request(token: str | None, path: str = "/millstream/RunGraph", *messages: bytes) -> bytes:
+    """A stream of Millstream with these messages; without any, with a huge one."""
     fields = {
         ":method": "POST",
         ":scheme": "http",
-        ":path": "/millstream/RunGraph",
+        ":path": path,
         ":authority": "localhost",
         "content-type": "application/grpc",
         "te": "trailers",
@@ -73,7 +84,7 @@ def _request(token: str | None) -> bytes:
         PREFACE
         + _frame(_SETTINGS, 0, 0, b"")
         + _frame(_HEADERS, _END_HEADERS, 1, _fields(fields))
-        + _frame(_DATA, 0, 1, b"\0" + struct.pack(">I", 0xFFFFFFFF) + bytes(1000))
+        + b"".join(_frame(_DATA, 0, 1, message) for message in messages or (_HUGE,))
     )
 
 
@@ -93,6 +104,19 @@ def _garbage() -> dict[str, bytes]:
         "huge_message_without_a_token": _request(None),
         "huge_message_with_another_token": _request(TOKEN.replace("horse", "mouse")),
         "huge_message": _request(TOKEN),
+        "huge_message_of_a_stream": _request(TOKEN, _MANY_REQUESTS),
+        "a_stream_without_a_token": _request(None, _MANY_REQUESTS, _message(b"\x08RunGraph")),
+        "a_message_without_a_method": _request(TOKEN, _MANY_REQUESTS, _message(b"")),
+        "a_method_that_ends_too_early": _request(TOKEN, _MANY_REQUESTS, _message(b"\xffRun")),
+        "a_method_that_is_none": _request(
+            TOKEN, _MANY_REQUESTS, *[_message(b"\x04" + noise[i : i + 9]) for i in range(100)]
+        ),
+        "requests_of_noise": _request(
+            TOKEN, _MANY_REQUESTS, *[_message(b"\x08RunGraph" + noise[i:][:999]) for i in range(99)]
+        ),
+        "a_message_that_says_it_is_compressed": _request(
+            TOKEN, _MANY_REQUESTS, _message(b"\x08RunGraph" + noise[:999], flags=1)
+        ),
     }
 
 
