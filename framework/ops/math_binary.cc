@@ -186,9 +186,9 @@ MILLSTREAM_OP("TruncateDiv")
     .Output("z: T")
     .Attr(TypeAttr("T", kArithmeticTypes))
     .Shape(BroadcastBinaryShape)
-    .Doc(R"(Divides integers x by y and cuts the quotient off towards zero, with broadcasting.
+    .Doc(R"(Divides x by y and cuts the quotient off towards zero, with broadcasting.
 
-Dividing by zero is INVALID_ARGUMENT.)")
+Dividing integers by zero is INVALID_ARGUMENT.)")
     .Example(R"(
 >>> tf.truncatediv([7, -7], 2).eval()
 array([ 3, -3], dtype=int32))");

@@ -1,4 +1,5 @@
-// Cast between all real and complex numbers and bool.
+// Cast between all real and complex numbers, quantized ones and bool. A quantized number is the
+// integer that it is stored as.
 //
 // Floating-point numbers are cut towards zero. What does not fit wraps, as the usual conversion of
 // x86-64 does: a number is first made an int32 (for int8, int16, uint8, uint16, int32) or an int64
@@ -81,7 +82,7 @@ using ReadTile = void (*)(const void* from, int64_t begin, int64_t n, void* tile
 using WriteTile = void (*)(const void* tile, int64_t n, void* to, int64_t begin);
 
 // How a type is read as and written from another. `read` and `write` are null for the types that
-// loops take themselves.
+// loops take themselves, and for those that are stored as such a type.
 struct Form {
   MS_DType dtype;
   MS_DType computed;
@@ -136,11 +137,16 @@ void WriteRealPart(const void* tile, int64_t n, void* to, int64_t begin) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<const Real*>(tile)[i];
 }
 
-constexpr std::array<Form, 4> kForms = {
+constexpr std::array<Form, 9> kForms = {
     Form{MS_FLOAT16, MS_FLOAT32, &ReadNarrow<Float16>, &WriteNarrow<Float16>},
     Form{MS_BFLOAT16, MS_FLOAT32, &ReadNarrow<BFloat16>, &WriteNarrow<BFloat16>},
     Form{MS_COMPLEX64, MS_FLOAT32, &ReadRealPart<float>, &WriteRealPart<float>},
     Form{MS_COMPLEX128, MS_FLOAT64, &ReadRealPart<double>, &WriteRealPart<double>},
+    Form{MS_QINT8, MS_INT8},
+    Form{MS_QINT16, MS_INT16},
+    Form{MS_QINT32, MS_INT32},
+    Form{MS_QUINT8, MS_UINT8},
+    Form{MS_QUINT16, MS_UINT16},
 };
 
 Form FormOf(MS_DType dtype) {

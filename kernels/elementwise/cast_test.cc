@@ -124,8 +124,26 @@ TEST(CastTest, TextIsNeverCast) {
   EXPECT_EQ(CodeOfCast(MS_FLOAT32, MS_STRING), MS_UNIMPLEMENTED);
 }
 
+// An element of a quantized type, as Cast sees it.
+template <MS_DType dtype, typename Integer>
+struct Quantized {
+  static constexpr MS_DType kDType = dtype;
+  bool operator==(const Quantized& other) const { return level == other.level; }
+  Integer level;
+};
+
+TEST(CastTest, QuantizedNumbersAreTheIntegersTheyAreStoredAs) {
+  using QInt8 = Quantized<MS_QINT8, int8_t>;
+  using QInt32 = Quantized<MS_QINT32, int32_t>;
+  using QUInt16 = Quantized<MS_QUINT16, uint16_t>;
+  EXPECT_EQ((Cast<float, QInt8>({-3.5f, 100.25f})), (std::vector<QInt8>{{-3}, {100}}));
+  EXPECT_EQ((Cast<QInt8, double>({{-3}, {100}})), (std::vector<double>{-3, 100}));
+  EXPECT_EQ((Cast<QInt32, QUInt16>({{-1}, {65537}})), (std::vector<QUInt16>{{65535}, {1}}));
+  EXPECT_EQ((Cast<QUInt16, QUInt16>({{7}, {65535}})), (std::vector<QUInt16>{{7}, {65535}}));
+}
+
 TEST(CastTest, NoKernelIsThereForOtherTypes) {
-  EXPECT_EQ(CodeOfCast(MS_FLOAT32, MS_QINT8), MS_NOT_FOUND);
+  EXPECT_EQ(CodeOfCast(MS_FLOAT32, MS_RESOURCE), MS_NOT_FOUND);
 }
 
 }  // namespace

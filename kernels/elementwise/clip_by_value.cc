@@ -1,6 +1,8 @@
 // ClipByValue: each element of t, or the bound that it is beyond. Each bound is a scalar or has the
-// shape of t.
+// shape of t. Of complex numbers the real parts are clipped by real parts, and so are the imaginary
+// ones.
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <iterator>
 
@@ -31,13 +33,20 @@ struct ClipFunctions {
 
 // A NaN in t stays one. Where the bounds cross, the lower one counts.
 template <typename T>
+T Clipped(T t, T low, T high) {
+  const T below_high = high < t ? high : t;
+  return below_high < low ? low : below_high;
+}
+template <typename Real>
+std::complex<Real> Clipped(std::complex<Real> t, std::complex<Real> low, std::complex<Real> high) {
+  return {Clipped(t.real(), low.real(), high.real()), Clipped(t.imag(), low.imag(), high.imag())};
+}
+
+template <typename T>
 void ClipElements(const T* t, const T* low, const T* high, Steps steps, T* out, int64_t begin,
                   int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    const T l = low[i * steps.low];
-    const T h = high[i * steps.high];
-    const T below_high = h < t[i] ? h : t[i];
-    out[i] = below_high < l ? l : below_high;
+    out[i] = Clipped(t[i], low[i * steps.low], high[i * steps.high]);
   }
 }
 
@@ -53,15 +62,16 @@ template <typename... Ts>
 constexpr ClipFunctions kLoops[] = {{ms::DTypeOf<Ts>(), &RunClipElements<Ts>}...};
 template <typename... Ts>
 constexpr TypeTable<ClipFunctions> kTable = {kLoops<Ts...>, sizeof...(Ts)};
-constexpr const TypeTable<ClipFunctions>& kOrdered =
-    kTable<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+constexpr const TypeTable<ClipFunctions>& kNumbers =
+    kTable<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+           std::complex<float>, std::complex<double>>;
 
 // Inputs: t, clip_value_min, clip_value_max.
 class ClipByValueKernel {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
     const MS_DType dtype = info.input_dtype(0);
-    const ClipFunctions* functions = kOrdered.Find(dtype);
+    const ClipFunctions* functions = kNumbers.Find(dtype);
     if (functions == nullptr) return NoLoopFor(dtype);
     loop_ = functions->loop;
     format_ = NarrowFormatOf(dtype);
@@ -122,7 +132,7 @@ class ClipByValueKernel {
 };
 
 const ms::Registered clip_by_value = ms::Register<ClipByValueKernel>(
-    "ClipByValue", ms::KernelOptions().Types("T", TypesIn(kOrderedTypes)).InPlace(0, 0));
+    "ClipByValue", ms::KernelOptions().Types("T", TypesIn(kAllNumberTypes)).InPlace(0, 0));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,6 +47,14 @@ TEST(ClipByValueTest, NaNStaysAndTheLowerBoundCountsMore) {
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_EQ(y[1], 2);
   EXPECT_EQ(y[2], 2);
+}
+
+TEST(ClipByValueTest, PartsOfComplexNumbersAreClippedByThemselves) {
+  using Complex = std::complex<double>;
+  EXPECT_EQ(Clip<Complex>({{1, 2}, {-3, 4}, {0, 0}, {0, 5}}, {{-1, 1}}, {{2, 0}}),
+            (std::vector<Complex>{{1, 1}, {-1, 1}, {0, 1}, {0, 1}}));
+  EXPECT_EQ(Clip<Complex>({{1, 2}, {-3, 4}}, {{-1, -1}}, {{0, 9}, {9, 3}}),
+            (std::vector<Complex>{{0, 2}, {-1, 3}}));
 }
 
 TEST(ClipByValueTest, NarrowFloatsOverManyTiles) {

@@ -56,26 +56,41 @@ struct IntegerDivOp {
   }
 };
 
+// How a quotient becomes a whole number.
+struct Down {
+  template <typename T>
+  static T Round(T x) {
+    return Floor(x);
+  }
+};
+struct TowardsZero {
+  template <typename T>
+  static T Round(T x) {
+    return std::copysign(Floor(std::fabs(x)), x);
+  }
+};
+
 // A subnormal quotient counts as zero, so that the floor of a tiny negative one is -0, not -1: the
 // reference results come from threads that flush subnormal numbers.
-struct RealFloorDivOp {
+template <typename Rounding>
+struct RealWholeDivOp {
   static constexpr int64_t kPicoseconds = 1500;
   template <typename T>
   static T Apply(T x, T y) {
     const T quotient = x / y;
     const bool subnormal = std::fabs(quotient) < std::numeric_limits<T>::min();
-    return Floor(subnormal ? std::copysign(T(0), quotient) : quotient);
+    return Rounding::Round(subnormal ? std::copysign(T(0), quotient) : quotient);
   }
 };
 
-// On the floats of a 16-bit type; the quotient is rounded to that type before its floor is taken,
-// as the reference does: 0.999999 counts as 1.
-template <typename Narrow>
-struct NarrowFloorDivOp {
+// On the floats of a 16-bit type; the quotient is rounded to that type before it becomes a
+// whole number, as the reference does: 0.999999 counts as 1.
+template <typename Rounding, typename Narrow>
+struct NarrowWholeDivOp {
   static constexpr int64_t kPicoseconds = 2000;
   template <typename T>
   static T Apply(T x, T y) {
-    return Floor(static_cast<float>(Narrow(x / y)));
+    return Rounding::Round(static_cast<float>(Narrow(x / y)));
   }
 };
 
@@ -203,14 +218,19 @@ ms::Registered RegisterNumbers(const char* op) {
 }
 
 // Each 16-bit type rounds in a way of its own.
-ms::Registered RegisterFloorDiv() {
+template <typename Rounding>
+ms::Registered RegisterWholeDiv(const char* op) {
   static constexpr BinaryFunctions kFunctions[] = {
-      MakeBinaryFunctions<RealFloorDivOp, float>(), MakeBinaryFunctions<RealFloorDivOp, double>(),
-      MakeBinaryFunctions<NarrowFloorDivOp<Float16>, Float16>(),
-      MakeBinaryFunctions<NarrowFloorDivOp<BFloat16>, BFloat16>()};
+      MakeBinaryFunctions<RealWholeDivOp<Rounding>, float>(),
+      MakeBinaryFunctions<RealWholeDivOp<Rounding>, double>(),
+      MakeBinaryFunctions<NarrowWholeDivOp<Rounding, Float16>, Float16>(),
+      MakeBinaryFunctions<NarrowWholeDivOp<Rounding, BFloat16>, BFloat16>()};
   static constexpr BroadcastingKernel::Row kRow = {{kFunctions, std::size(kFunctions)}, false};
-  AddBinaryFloatLoops<RealFloorDivOp, float>("FloorDiv");
-  return ms::RegisterRow<BroadcastingKernel>("FloorDiv", kRow, BinaryOptions(kFloatTypes));
+  return ms::RegisterRow<BroadcastingKernel>(op, kRow, BinaryOptions(kFloatTypes));
+}
+ms::Registered RegisterFloorDiv() {
+  AddBinaryFloatLoops<RealWholeDivOp<Down>, float>("FloorDiv");
+  return RegisterWholeDiv<Down>("FloorDiv");
 }
 
 const ms::Registered real_div = RegisterNumbers<RealDivOp>("RealDiv");
@@ -221,6 +241,7 @@ const ms::Registered floor_div_integers = RegisterIntegers<IntegerFloorDivOp>("F
 const ms::Registered floor_mod =
     RegisterBinary<RealFloorModOp, float, double>("FloorMod", kFloatTypes);
 const ms::Registered floor_mod_integers = RegisterIntegers<IntegerFloorModOp>("FloorMod");
+const ms::Registered truncate_div = RegisterWholeDiv<TowardsZero>("TruncateDiv");
 const ms::Registered truncate_div_integers = RegisterIntegers<IntegerDivOp>("TruncateDiv");
 const ms::Registered mod = RegisterBinary<RealRemainderOp, float, double>("Mod", kFloatTypes);
 const ms::Registered mod_integers = RegisterIntegers<IntegerRemainderOp>("Mod");

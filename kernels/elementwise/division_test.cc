@@ -101,6 +101,16 @@ TYPED_TEST(RealDivisionTest, FollowsTheSigns) {
   EXPECT_EQ(Result<T>("Mod", {5.5, -5.5}, {2, 2}), (std::vector<T>{1.5, -1.5}));
 }
 
+TYPED_TEST(RealDivisionTest, TruncateDivCutsTowardsZero) {
+  using T = TypeParam;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  EXPECT_EQ(Result<T>("TruncateDiv", {7.5, -7.5, 7.5, -7.5, 3, 0.5}, {2, 2, -2, -2, -2, 1}),
+            (std::vector<T>{3, -3, -3, 3, -1, 0}));
+  EXPECT_EQ(Result<T>("TruncateDiv", {1, -1}, {0, 0}), (std::vector<T>{kInfinity, -kInfinity}));
+  EXPECT_TRUE(std::isnan(Result<T>("TruncateDiv", {0}, {0})[0]));
+  EXPECT_TRUE(std::signbit(Result<T>("TruncateDiv", {-1}, {2})[0])) << "zero keeps the sign";
+}
+
 TYPED_TEST(RealDivisionTest, AnglesOfPoints) {
   using T = TypeParam;
   constexpr T kPi = T(3.14159265358979324);

@@ -137,6 +137,12 @@ TYPED_TEST(NarrowTypesTest, FloorDivAndFloorModRoundDown) {
             Narrow<T>({3, 1}));
 }
 
+TYPED_TEST(NarrowTypesTest, TruncateDivCutsTowardsZero) {
+  using T = TypeParam;
+  EXPECT_EQ(this->Binary("TruncateDiv", {3}, Narrow<T>({7, -7, 1}), {3}, Narrow<T>({2, 2, -0.3f})),
+            Narrow<T>({3, -3, -3}));
+}
+
 TEST(NarrowFloorDivTest, QuotientsAreRoundedToTheTypeBeforeTheirFloorIsTaken) {
   const auto floor_div = [](auto x, auto y) {
     using T = decltype(x);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "kernels/array/indices.h"
 #include "kernels/array/strings.h"
@@ -27,6 +29,16 @@ bool IsZero(const char* element, int64_t bytes) {
   return std::all_of(element, element + bytes, [](char byte) { return byte == 0; });
 }
 
+// Adds the text of cell `i` of `source` to that of cell `j` of `target`.
+ms::Status AppendString(const ms::View& source, int64_t i, const ms::View& target, int64_t j) {
+  std::string_view text, added;
+  MS_TRY(target.GetString(j, &text));
+  MS_TRY(source.GetString(i, &added));
+  std::string joined(text);
+  joined.append(added);
+  return target.SetString(j, joined);
+}
+
 }  // namespace
 
 std::vector<MS_DType> TypesOf(RowOperation operation) {
@@ -43,6 +55,7 @@ ms::Status RowUpdater::Init(RowOperation operation, MS_DType dtype) {
   is_string_ = dtype == MS_STRING;
   bytes_ = static_cast<int64_t>(ms::ElementSize(dtype));
   if (operation == RowOperation::kAssign) return ms::Status();
+  if (operation == RowOperation::kAdd && is_string_) return ms::Status();
   // Of two bytes that are 0 or 1, the larger one is "x or u".
   if (operation == RowOperation::kAdd && dtype == MS_BOOL) {
     return call_.Init(kMaximumTable, MS_UINT8, MS_UINT8);
@@ -65,7 +78,7 @@ ms::Status RowUpdater::Check(const Rows& rows) const {
 }
 
 ms::Status RowUpdater::Run(ms::Frame& frame, const Rows& rows) const {
-  if (is_string_) return AssignStrings(rows);
+  if (is_string_) return UpdateStrings(rows);
   if (adds_numbers_) {
     accumulator_.Run(frame, rows.ids, rows.updates.raw(), rows.is_scalar, rows.width,
                      rows.table.raw());
@@ -104,12 +117,16 @@ void RowUpdater::UpdateColumns(const Rows& rows, int64_t first, int64_t last) co
   }
 }
 
-ms::Status RowUpdater::AssignStrings(const Rows& rows) {
+ms::Status RowUpdater::UpdateStrings(const Rows& rows) const {
   for (int64_t k = 0; k < rows.ids.size(); ++k) {
     const int64_t row = IndexAt(rows.ids, k) * rows.width;
     for (int64_t column = 0; column < rows.width; ++column) {
       const int64_t from = rows.is_scalar ? 0 : k * rows.width + column;
-      MS_TRY(CopyString(rows.updates, from, rows.table, row + column));
+      if (operation_ == RowOperation::kAssign) {
+        MS_TRY(CopyString(rows.updates, from, rows.table, row + column));
+      } else {
+        MS_TRY(AppendString(rows.updates, from, rows.table, row + column));
+      }
     }
   }
   return ms::Status();

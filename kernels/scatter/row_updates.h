@@ -15,7 +15,7 @@ namespace millstream::kernels {
 // What becomes of an element x and its update u.
 enum class RowOperation {
   kAssign,    // u
-  kAdd,       // x + u; of bool: x or u
+  kAdd,       // x + u; of bool: x or u; of strings: u after x
   kSubtract,  // x - u
   kMultiply,  // x * u
   kDivide,    // x / u, of integers without the fraction
@@ -23,7 +23,7 @@ enum class RowOperation {
   kMaximum,   // the larger one
 };
 
-// The types that an operation has loops for.
+// The types that an operation has loops for. Strings can be added as well.
 std::vector<MS_DType> TypesOf(RowOperation operation);
 
 // One operation on one type. Every element gets its updates in the order of the list, so that the
@@ -49,7 +49,7 @@ class RowUpdater {
 
  private:
   void UpdateColumns(const Rows& rows, int64_t first, int64_t last) const;
-  static ms::Status AssignStrings(const Rows& rows);
+  ms::Status UpdateStrings(const Rows& rows) const;
 
   RowOperation operation_ = RowOperation::kAssign;
   bool is_string_ = false;

@@ -90,7 +90,7 @@ class ScatterNdInTensor {
   RowUpdater updater_;
 };
 
-// Inputs: indices, updates, shape. Updates of one slice are added up.
+// Inputs: indices, updates, shape. Updates of one slice are added up; strings are joined.
 class ScatterNd {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
@@ -153,11 +153,14 @@ const ms::Registered tensor_update = RegisterInTensor("TensorScatterUpdate", kUp
 const ms::Registered tensor_add = RegisterInTensor("TensorScatterAdd", kAdd);
 const ms::Registered tensor_sub = RegisterInTensor("TensorScatterSub", kSub);
 const ms::Registered non_aliasing_add = RegisterInTensor("ScatterNdNonAliasingAdd", kAddToInput);
-const ms::Registered scatter_nd =
-    ms::Register<ScatterNd>("ScatterNd", ms::KernelOptions()
-                                             .Types("T", SliceTypesOf(RowOperation::kAdd))
-                                             .Types("Tindices", IndexTypes())
-                                             .HostArg("shape"));
+std::vector<MS_DType> SummedTypes() {
+  std::vector<MS_DType> types = SliceTypesOf(RowOperation::kAdd);
+  types.push_back(MS_STRING);
+  return types;
+}
+const ms::Registered scatter_nd = ms::Register<ScatterNd>(
+    "ScatterNd",
+    ms::KernelOptions().Types("T", SummedTypes()).Types("Tindices", IndexTypes()).HostArg("shape"));
 
 }  // namespace
 }  // namespace millstream::kernels

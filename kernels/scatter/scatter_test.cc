@@ -217,5 +217,14 @@ TEST(ScatterNdTest, OfBoolOneOfThemIsEnough) {
   EXPECT_EQ(t.Output<bool>(0), (std::vector<bool>{false, true, false}));
 }
 
+TEST(ScatterNdTest, JoinsStringsInTheOrderOfUpdates) {
+  KernelTester t("ScatterNd");
+  SetNdType(MS_STRING, &t);
+  t.Input<int32_t>({3, 1}, {0, 2, 0}).Input<std::string>({3}, {"a", "b", "c"});
+  t.ConstInput<int32_t>({1}, {4});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<std::string>(0), (std::vector<std::string>{"ac", "", "b", ""}));
+}
+
 }  // namespace
 }  // namespace millstream::kernels

@@ -116,7 +116,7 @@ class SparseTensorDenseMatMul {
 };
 
 const ms::Registered matmul =
-    ms::RegisterForTypes<SparseTensorDenseMatMul, float, double, BFloat16, int32_t,
+    ms::RegisterForTypes<SparseTensorDenseMatMul, float, double, Float16, BFloat16, int32_t,
                          std::complex<float>, std::complex<double>>(
         "SparseTensorDenseMatMul", "T",
         ms::KernelOptions().Types("Tindices", IndexTypes()).HostArg("a_shape"));

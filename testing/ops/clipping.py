@@ -10,6 +10,7 @@ from millstream._impl.ops import gen_ops
 from testing.ops.support.case import Case, Input
 from testing.ops.support.determinism import LargeCase, Values
 from testing.ops.support.gradient import Check, spread
+from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Near,
     Outcome,
@@ -37,9 +38,18 @@ def _clip(case: Case) -> Outcome:
     t, low, high = (numbers(case, i) for i in range(3))
     refuse_unless(low.ndim == 0 or low.shape == t.shape, "clip_value_min")
     refuse_unless(high.ndim == 0 or high.shape == t.shape, "clip_value_max")
+    if t.dtype.kind != "c":
+        value = _between(t, low, high)
+        return [value if t.dtype.kind in "iu" else Near(value, 0.0)]
+    value = np.empty_like(t)
+    value.real = _between(t.real, low.real, high.real)
+    value.imag = _between(t.imag, low.imag, high.imag)
+    return [Near(value, 0.0)]
+
+
+def _between(t: Array, low: Array, high: Array) -> Array:
     below_high = np.where(high < t, high, t)
-    value = np.where(below_high < low, low, below_high).astype(t.dtype)
-    return [value if t.dtype.kind in "iu" else Near(value, 0.0)]
+    return np.where(below_high < low, low, below_high).astype(t.dtype)
 
 
 def _large(values: Values) -> Any:

@@ -157,17 +157,23 @@ def _conjugate_square(x: Array, y: Array) -> Array:
     return np.asarray(np.conj(x - y) * (x - y))
 
 
-def _floor_div(case: Case) -> Outcome:
-    """The quotient is rounded before its floor is taken, so either neighbour of a tie is right."""
-    x, y = broadcast(case)
-    dtype = case.inputs[0].dtype
-    if x.dtype.kind in "iu":
-        return _binary(operator.floordiv, np.divide, 2, needs=_not_zero)(case)
-    exact = longer(x) / longer(y)
-    slack = np.abs(exact) * number_types.epsilon(dtype) + number_types.smallest_normal(dtype)
-    low, high = np.floor(exact - slack), np.floor(exact + slack)
-    bound = np.where(np.isfinite(exact) & (low != high), 1 + slack, slack)
-    return [Near(np.floor(exact), bound)]
+def _whole_quotient(
+    of_integers: Callable[[Any, Any], Any], of_reals: Callable[[Array], Array]
+) -> Callable[[Case], Outcome]:
+    """The quotient is rounded before it is made whole: either neighbour of a tie is right."""
+
+    def compute(case: Case) -> Outcome:
+        x, y = broadcast(case)
+        dtype = case.inputs[0].dtype
+        if x.dtype.kind in "iu":
+            return _binary(of_integers, np.divide, 2, needs=_not_zero)(case)
+        exact = longer(x) / longer(y)
+        slack = np.abs(exact) * number_types.epsilon(dtype) + number_types.smallest_normal(dtype)
+        low, high = of_reals(exact - slack), of_reals(exact + slack)
+        bound = np.where(np.isfinite(exact) & (low != high), 1 + slack, slack)
+        return [Near(of_reals(exact), bound)]
+
+    return compute
 
 
 def _floor_mod(case: Case) -> Outcome:
@@ -224,7 +230,7 @@ _define_binary(
 )
 _define_binary("Div", _binary(_truncated, np.divide, 1, needs=_not_zero), of_broadcast_tensors())
 _define_binary("RealDiv", _binary(None, np.divide, 1), of_broadcast_tensors())
-_define_binary("FloorDiv", _floor_div)
+_define_binary("FloorDiv", _whole_quotient(operator.floordiv, np.floor))
 _define_binary("FloorMod", _floor_mod, _of_distinct)
 _define_binary("Maximum", _extremum(np.maximum), of_broadcast_tensors())
 _define_binary("Minimum", _extremum(np.minimum), of_broadcast_tensors())
@@ -243,12 +249,9 @@ def _next_after(case: Case) -> Outcome:
     return [np.nextafter(x, y)]
 
 
-def _integers_to_divide(source: Source, op: Any) -> Case:
-    """Mostly integers, for which alone there are kernels, and mostly divisors that are not 0."""
-    for _ in range(3):
-        case = two_tensors(source, op)
-        if "int" in case.inputs[0].dtype:
-            break
+def _numbers_to_divide(source: Source, op: Any) -> Case:
+    """Two tensors; integers are mostly divided by others than 0."""
+    case = two_tensors(source, op)
     divisors = case.inputs[1].value
     if divisors is not None and "int" in case.inputs[1].dtype and source.chance(0.7):
         case.inputs[1].value = np.where(divisors == 0, divisors.dtype.type(1), divisors)
@@ -261,6 +264,7 @@ def _large_quotients(values: Values) -> Any:
     return [
         gen_ops.truncate_div(dividends, divisors),
         gen_ops.truncate_div(divisors, dividends[:1] * 2 + 1),
+        gen_ops.truncate_div(100.0 * values.of(600, 500), values.positive(500)),
     ]
 
 
@@ -268,8 +272,8 @@ _truncate_mod = _binary(lambda x, y: x - y * _truncated(x, y), np.fmod, 1, needs
 
 _define_binary(
     "TruncateDiv",
-    _binary(_truncated, np.divide, 1, needs=_not_zero),
-    cases=_integers_to_divide,
+    _whole_quotient(_truncated, np.trunc),
+    cases=_numbers_to_divide,
     determinism=LargeCase(_large_quotients, FLOAT32),
 )
 _define_binary("TruncateMod", _truncate_mod, _of_distinct)

@@ -131,7 +131,8 @@ def _make_scatter_nd(source: Source, op: Any) -> Case:
 def _scatter_nd(case: Case) -> Outcome:
     shape = checked_size(integers(case, 2), "shape")
     updates = case.array(1)
-    zeros = np.zeros(shape, updates.dtype)
+    zero = b"" if case.inputs[1].dtype == "string" else 0
+    zeros = np.full(shape, zero, updates.dtype)
     return [with_slices(case.op, zeros, case.array(0), updates, case.inputs[1].dtype)]
 
 

@@ -174,8 +174,17 @@ define_tests(
 # ---- Cast ----
 
 
+_QUANTIZED = ("qint8", "quint8", "qint16", "quint16", "qint32")
+
+
 def _make_cast(source: Source, op: Any) -> Case:
-    kinds = (*number_types.REALS, *number_types.INTEGERS, *number_types.COMPLEX, "bool")
+    kinds = (
+        *number_types.REALS,
+        *number_types.INTEGERS,
+        *number_types.COMPLEX,
+        *_QUANTIZED,
+        "bool",
+    )
     from_type = source.pick(types_among(kinds, op, "SrcT"))
     to_type = source.pick(types_among(kinds, op, "DstT"))
     x = Input(from_type, source.values(from_type, source.shape()))
@@ -189,9 +198,11 @@ def _make_cast(source: Source, op: Any) -> Case:
 
 
 def _cast(case: Case) -> Outcome:
+    """A quantized number is the integer that it is stored as."""
     x, to_type = number_types.as_numbers(case.array(0), case.inputs[0].dtype), case.values["to"]
     if to_type == case.inputs[0].dtype:
         return [case.array(0)]
+    to_type = to_type.removeprefix("q")
     if to_type == "bool":
         return [x.real != 0 if np.iscomplexobj(x) else x != 0]
     if np.iscomplexobj(x) and to_type not in number_types.COMPLEX:
