@@ -2,25 +2,25 @@
 
     python3 testing/conformance/list_public_kernels.py
 
-The list has the element types of TensorFlow's kernel registrations for CPUs, for each type attribute
-that all registrations of an op limit, and of these types those that the op's definition allows
-(framework/ops/signatures.golden.txt). Attributes of one set of types share a line.
+The list has the element types of TensorFlow's kernel registrations for CPUs, for each type
+attribute that all registrations of an op limit, and of these types those that the op's definition
+allows (framework/ops/signatures.golden.txt). Attributes of one set of types share a line.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import textwrap
 from collections import defaultdict
 from pathlib import Path
-
-import tensorflow as tf
-from tensorflow.python.framework import kernels
+from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SIGNATURES = _ROOT / "framework/ops/signatures.golden.txt"
 _LIST = _ROOT / "core/session/public_kernels.txt"
 _ATTRIBUTE = re.compile(r"(\w+): (?:list\()?type\)?(?: in \{([^}]*)\})?")
+_SHORT = {"float32": "float", "float64": "double", "float16": "half"}
 # All types, by the names of signatures, in the order of the list.
 _RANK = (
     "half bfloat16 float double complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32"
@@ -41,7 +41,9 @@ def allowed_types() -> dict[tuple[str, str], set[str]]:
 
 
 def registered_types(op: str, attribute: str) -> set[str] | None:
-    """The types of the op's kernels for CPUs; None where a kernel takes any type, or there is none."""
+    """The types of the op's kernels for CPUs; None where one takes any type, or there is none."""
+    tf: Any = importlib.import_module("tensorflow")
+    kernels: Any = importlib.import_module("tensorflow.python.framework.kernels")
     found: set[str] = set()
     for kernel in kernels.get_registered_kernels_for_op(op).kernel:
         if kernel.device_type != "CPU":
@@ -51,7 +53,7 @@ def registered_types(op: str, attribute: str) -> set[str] | None:
             return None
         for number in limits[0].allowed_values.list.type:
             name = tf.dtypes.as_dtype(number).name
-            found.add({"float32": "float", "float64": "double", "float16": "half"}.get(name, name))
+            found.add(_SHORT.get(name, name))
     return found or None
 
 
@@ -64,8 +66,9 @@ def main() -> None:
             groups[tuple(name for name in _RANK if name in types & allowed)].append(
                 f"{op}.{attribute}"
             )
+    version = importlib.import_module("tensorflow").__version__
     lines = [
-        f"# Element types that kernels of TensorFlow {tf.__version__} for CPUs are registered for.",
+        f"# Element types that kernels of TensorFlow {version} for CPUs are registered for.",
         "# Written by testing/conformance/list_public_kernels.py, which says what is in it.",
     ]
     for types, attributes in sorted(groups.items()):
