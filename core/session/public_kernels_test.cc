@@ -30,8 +30,8 @@ struct Exception {
   const char* attributes;
 };
 constexpr Exception kExceptions[] = {
-    {"no definition of an op with such a kernel can be run in the reference", "int32 int64",
-     "Acos.T"},
+    {"the definition of the reference refuses integers, so that its kernels never run",
+     "int32 int64", "Acos.T"},
     {"what a handle refers to is known before a step runs, so no kernel moves handles", "resource",
      "BroadcastTo.T ConjugateTranspose.T DepthToSpace.T DynamicPartition.T Fill.T Gather.Tparams "
      "GatherNd.Tparams GatherV2.Tparams OneHot.T Pack.T ResourceGather.dtype "

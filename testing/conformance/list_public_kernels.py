@@ -22,10 +22,31 @@ _LIST = _ROOT / "core/session/public_kernels.txt"
 _ATTRIBUTE = re.compile(r"(\w+): (?:list\()?type\)?(?: in \{([^}]*)\})?")
 _SHORT = {"float32": "float", "float64": "double", "float16": "half"}
 # All types, by the names of signatures, in the order of the list.
-_RANK = (
-    "half bfloat16 float double complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32"
-    " uint64 bool string qint8 quint8 qint16 quint16 qint32 resource variant"
-).split()
+_RANK = [
+    "half",
+    "bfloat16",
+    "float",
+    "double",
+    "complex64",
+    "complex128",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "string",
+    "qint8",
+    "quint8",
+    "qint16",
+    "quint16",
+    "qint32",
+    "resource",
+    "variant",
+]
 
 
 def allowed_types() -> dict[tuple[str, str], set[str]]:
