@@ -205,10 +205,11 @@ void MasterRun::EndShare(size_t share, const Status& status) {
   NoteEnd();
 }
 
-// The task is told all the same: it may only be slow.
+// The task is told all the same: it may only be slow. Its part may have ended, and others may still
+// wait for tensors of it.
 void MasterRun::LoseTask(size_t task, const Status& error) {
   for (size_t s = 0; s < step_->shares.size(); ++s) {
-    if (step_->shares[s].task != task || HasAnswered(s)) continue;
+    if (step_->shares[s].task != task || IsOver()) continue;
     Fail(WithTask(error, step_->shares[s].name));
     absl::MutexLock lock(&mutex_);
     if (shares_[s].has_answered) continue;
@@ -217,9 +218,9 @@ void MasterRun::LoseTask(size_t task, const Status& error) {
   }
 }
 
-bool MasterRun::HasAnswered(size_t share) const {
+bool MasterRun::IsOver() const {
   absl::MutexLock lock(&mutex_);
-  return shares_[share].has_answered;
+  return missing_ == 0 && !step_->runs_here;
 }
 
 // Tasks that have not begun are told, too: others may have asked them for tensors. A task answers

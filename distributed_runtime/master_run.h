@@ -72,7 +72,8 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   void Describe(proto::RunningStepRecord* record) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the run in all tasks. The first error counts.
   void Fail(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends the run if it waits for the task (a number of Peers::tasks), and waits for it no more.
+  // Ends the run if the task (a number of Peers::tasks) has a share in it, and waits for the task
+  // no more.
   void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // ---- StepCarrier: a round's request leaves when it has its tensors ----
@@ -98,7 +99,8 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The first call for a share has an effect.
   void EndShare(size_t share, const Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  bool HasAnswered(size_t share) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All shares have ended, and no part of this task may wait for their tensors.
+  bool IsOver() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether a wait for the answer to a round makes no sense, because it is there or was not asked
   // for.
   bool HasRound(size_t share, int round) const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -19,9 +19,9 @@ class SpinPatience {
   // Waits in vain before it stops looking.
   static constexpr int kMostInVain = 4;
   // Waits for which it does not look after another thread wanted the processor.
-  static constexpr int kWaitsAfterInterruption = 64;
+  static constexpr int kWaitsAfterInterruption = 16;
   // A thread that gives way and does not run again for that long was interrupted.
-  static constexpr int64_t kInterruption = 10'000;
+  static constexpr int64_t kInterruption = 200'000;
 
   // How long the next wait may look.
   int64_t limit() const { return in_vain_ < kMostInVain && cautious_ == 0 ? kLong : kShort; }

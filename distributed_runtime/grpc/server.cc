@@ -1,13 +1,12 @@
 #include "distributed_runtime/grpc/server.h"
 
 #include <grpc/grpc.h>
+#include <grpc/support/sync.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,11 +52,29 @@ bool IsSame(const std::string& expected, const grpc_slice& got) {
   return difference == 0;
 }
 
+// Holds a mutex of gRPC's. They serve here because the wait of std::condition_variable needs a
+// newer standard library than the wheel may.
+class Lock {
+ public:
+  explicit Lock(gpr_mu* mutex) : mutex_(mutex) { gpr_mu_lock(mutex_); }
+  ~Lock() { gpr_mu_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  gpr_mu* const mutex_;
+};
+
 // Calls hold it, because answers may come after the server has stopped.
 struct ServerState {
-  ServerState() = default;
+  ServerState() {
+    gpr_mu_init(&mutex);
+    gpr_cv_init(&at_rest);
+  }
   ~ServerState() {
     if (server != nullptr) grpc_server_destroy(server);
+    gpr_cv_destroy(&at_rest);
+    gpr_mu_destroy(&mutex);
   }
   ServerState(const ServerState&) = delete;
   ServerState& operator=(const ServerState&) = delete;
@@ -66,22 +83,22 @@ struct ServerState {
   void* user = nullptr;
   std::string authorization;  // what streams must carry; "" if nothing
   grpc_server* server = nullptr;
-  std::mutex mutex;
-  std::condition_variable at_rest;
+  gpr_mu mutex;
+  gpr_cv at_rest;
   size_t pending = 0;    // events that the queue has still to give, or that it gives now
   bool is_shut = false;  // nothing begins any more
 
   // Before an operation. False if the server has stopped.
   bool Begin() {
-    const std::lock_guard<std::mutex> lock(mutex);
+    const Lock lock(&mutex);
     if (is_shut) return false;
     ++pending;
     return true;
   }
   // The event of the operation has been handled.
   void End() {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (--pending == 0) at_rest.notify_all();
+    const Lock lock(&mutex);
+    if (--pending == 0) gpr_cv_broadcast(&at_rest);
   }
 };
 using ServerRef = std::shared_ptr<ServerState>;
@@ -282,15 +299,17 @@ class Shutdown final : public Completion {
 void Stop(const ServerRef& server) {
   Shutdown shutdown(server);
   {
-    const std::lock_guard<std::mutex> lock(server->mutex);
+    const Lock lock(&server->mutex);
     server->is_shut = true;
     ++server->pending;
   }
   Completion* const end = &shutdown;
   grpc_server_shutdown_and_notify(server->server, Queue(), end);
   grpc_server_cancel_all_calls(server->server);
-  std::unique_lock<std::mutex> lock(server->mutex);
-  server->at_rest.wait(lock, [&server] { return server->pending == 0; });
+  const Lock lock(&server->mutex);
+  while (server->pending != 0) {
+    gpr_cv_wait(&server->at_rest, &server->mutex, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+  }
 }
 
 }  // namespace
