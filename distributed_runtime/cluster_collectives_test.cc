@@ -87,6 +87,69 @@ TEST_F(ClusterCollectivesTest, GathersAndBroadcasts) {
   }
 }
 
+TEST_F(ClusterCollectivesTest, APartOfAReduceScatterHasTheBitsOfTheSum) {
+  session = Open(0, TwoDevices());
+  // Beside 10^8, floats are 8 apart: the sum depends on the order of additions.
+  const std::vector<std::pair<int, int>> devices = {{0, 0}, {1, 0}, {1, 1}};
+  const std::vector<float> firsts = {1e8f, 3, 3.3f};
+  for (const int64_t size : {0, 3, 8193, 40002}) {
+    std::vector<Output> fetches;
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const auto& [task, device] = devices[i];
+      const Output numbers = Numbers(task, device, size, firsts[i]);
+      fetches.push_back(ReduceScatter(task, device, numbers, 3));
+      fetches.push_back(Reduce(task, device, numbers, 3));
+    }
+    for (int step = 0; step < 3; ++step) {
+      const auto got = Run(fetches);
+      ASSERT_TRUE(got.ok()) << got.status();
+      std::vector<float> joined;
+      for (const size_t i : {0, 2, 4}) {
+        const std::vector<float> part = Elements<float>((*got)[i]);
+        EXPECT_EQ(part.size(), size / 3);
+        joined.insert(joined.end(), part.begin(), part.end());
+      }
+      EXPECT_EQ(joined, Elements<float>((*got)[1])) << size;
+    }
+  }
+}
+
+// A task sends another one that one's part alone, and no part of the result.
+TEST_F(ClusterCollectivesTest, AReduceScatterSendsAPartOfTheTensor) {
+  session = Open(0);
+  const int64_t size = 40000;
+  const std::vector<Output> parts = {ReduceScatter(0, 0, Numbers(0, 0, size, 1), 2),
+                                     ReduceScatter(1, 0, Numbers(1, 0, size, 2), 2)};
+  const std::vector<const Node*> targets = {parts[0].node, parts[1].node};
+  ASSERT_TRUE(Run({}, {}, targets).ok());  // also sends the graph
+  const int64_t before = SentBytes(0);
+  ASSERT_TRUE(Run({}, {}, targets).ok());
+  const int64_t bytes = size / 2 * static_cast<int64_t>(sizeof(float));
+  EXPECT_TRUE(Eventually([&] { return SentBytes(0) - before >= bytes; }));
+  EXPECT_LT(SentBytes(0) - before, bytes * 3 / 2);
+}
+
+TEST_F(ClusterCollectivesTest, ShapesThatDoNotAgreeAreNamed) {
+  session = Open(0);
+  for (const int64_t size : {4, 20001}) {
+    const std::vector<Output> parts = {ReduceScatter(0, 0, Numbers(0, 0, 2 * size, 1), 2),
+                                       ReduceScatter(1, 0, Numbers(1, 0, 4 * size, 2), 2)};
+    ExpectError(Run(parts).status(), absl::StatusCode::kInvalidArgument,
+                {"the members of collective group 1, instance 3 do not agree",
+                 absl::StrCat("shape [", 2 * size, "]"), absl::StrCat("shape [", 4 * size, "]")});
+  }
+}
+
+TEST_F(ClusterCollectivesTest, AMemberOfAReduceScatterHasATimeLimitOfItsOwn) {
+  for (const int task : {0, 1}) {
+    const Output there = ReduceScatter(task, 0, Numbers(task, 0, 20002, 1), 2, 0.05f);
+    const Status status = RunOn(task, there).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("'timeout_seconds' is 0.05"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("collective group 1, instance 3"));
+  }
+}
+
 // The first task leads the steps, and gives the other one what that asks for.
 TEST_F(ClusterCollectivesTest, BytesThatATaskGivesAreCounted) {
   session = Open(0);
@@ -323,7 +386,8 @@ TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
 
 TEST_F(ClusterCollectivesTest, MembersThatComeWithoutTheirTensorAreRefused) {
   const ResourceRef<ClusterCollectives>& leader = servers_[0]->worker()->collectives();
-  for (const auto kind : {CollectiveSpec::Kind::kReduce, CollectiveSpec::Kind::kGather}) {
+  for (const auto kind : {CollectiveSpec::Kind::kReduce, CollectiveSpec::Kind::kGather,
+                          CollectiveSpec::Kind::kReduceScatter}) {
     CollectiveSpec spec = Spec(2);
     spec.kind = kind;
     proto::JoinCollectiveRequest request;

@@ -21,7 +21,7 @@ void EncodeSpec(const CollectiveSpec& spec, proto::CollectiveRecord* record) {
 StatusOr<CollectiveSpec> DecodeSpec(const proto::CollectiveRecord& record) {
   CollectiveSpec spec;
   MS_ASSIGN_OR_RETURN(spec.dtype, DataTypeFromProto(record.dtype()));
-  if (record.kind() < 0 || record.kind() > 2 || record.merge() < 0 || record.merge() > 3 ||
+  if (record.kind() < 0 || record.kind() > 3 || record.merge() < 0 || record.merge() > 3 ||
       record.group_size() < 1 || !IsReducible(spec.dtype)) {
     return errors::InvalidArgument("a request for a collective operation makes no sense");
   }
@@ -43,8 +43,11 @@ Status CheckGiven(const CollectiveSpec& spec, const Tensor& tensor) {
   if (tensor.dtype() != spec.dtype) {
     return errors::InvalidArgument("the tensor of a member has another type");
   }
-  if (spec.kind == CollectiveSpec::Kind::kGather && tensor.shape().rank() < 1) {
-    return errors::InvalidArgument("the tensor of a member has no dimension to be joined in");
+  const bool has_rows = spec.kind == CollectiveSpec::Kind::kGather ||
+                        spec.kind == CollectiveSpec::Kind::kReduceScatter;
+  if (has_rows && tensor.shape().rank() < 1) {
+    return errors::InvalidArgument("the tensor of a member of ", NameOf(spec),
+                                   " has no first dimension, which its operation needs");
   }
   return absl::OkStatus();
 }

@@ -25,6 +25,17 @@ void GivePiece(const Reply& reply, const StatusOr<Tensor>& piece) {
   reply.Give(writer.Finish(response));
 }
 
+// Gives it to the members, which are in order, or to each its part of the rows.
+void GiveResult(const std::vector<CollectiveMember>& members, const Tensor& result,
+                bool shares_out) {
+  const auto count = static_cast<int64_t>(members.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const StatusOr<Tensor> given =
+        shares_out ? CopyPartOfRows(result, i, count) : StatusOr<Tensor>(result);
+    members[i].done(given.status(), given.ok() ? *given : Tensor());
+  }
+}
+
 }  // namespace
 
 CollectiveExchange::CollectiveExchange(uint64_t meeting, std::string task,
@@ -79,13 +90,15 @@ void CollectiveExchange::Plan(const MeetingOutcome& outcome) {
   source_ = TaskIndex(TaskOfMember(outcome.members[outcome.source]));
   num_members_ = tasks_[own_].num_members;
   const int count = static_cast<int>(tasks_.size());
-  missing_results_ = static_cast<int>(Givers().size());
-  missing_pieces_ = spec_.kind == Kind::kReduce ? missing_results_ : 0;
+  const int givers = static_cast<int>(Givers().size());
+  missing_pieces_ = spec_.merges() ? givers : 0;
+  missing_results_ = spec_.kind == Kind::kReduceScatter ? 0 : givers;
   for (int task = 0; task < count; ++task) {
     if (task == own_) continue;
     switch (spec_.kind) {
       case Kind::kReduce: tasks_[task].unasked = 2; break;
-      case Kind::kGather: tasks_[task].unasked = 1; break;
+      case Kind::kGather:
+      case Kind::kReduceScatter: tasks_[task].unasked = 1; break;
       case Kind::kBroadcast:
         tasks_[task].unasked = task != source_ && ParentOf(task) == own_ ? 1 : 0;
         break;
@@ -192,7 +205,7 @@ Status CollectiveExchange::MergeOwn() {
   }
   Tensor given;
   Tensor result;
-  if (spec.kind == Kind::kReduce) {
+  if (spec.merges()) {
     const int64_t divisor = is_alone && spec.divides ? spec.group_size : 1;
     MS_ASSIGN_OR_RETURN(given, MergeTensors(spec.merge, tensors, divisor, SerialLoop));
   } else if (spec.kind == Kind::kGather) {
@@ -205,6 +218,9 @@ Status CollectiveExchange::MergeOwn() {
   } else {
     Shape shape = tensors[0].shape();
     if (spec.kind == Kind::kGather) shape.set_dim(0, shape.dim(0) * spec.group_size);
+    if (spec.kind == Kind::kReduceScatter) {
+      shape.set_dim(0, shape.dim(0) / spec.group_size * static_cast<int64_t>(tensors.size()));
+    }
     MS_ASSIGN_OR_RETURN(result, Tensor::Create(spec.dtype, shape));
   }
   absl::MutexLock lock(&mutex_);
@@ -212,7 +228,7 @@ Status CollectiveExchange::MergeOwn() {
   given_ = given;
   result_ = result;
   SetRanges();
-  has_own_piece_ = given.has_value() && (is_alone || spec.kind != Kind::kReduce);
+  has_own_piece_ = given.has_value() && (is_alone || !spec.merges());
   if (spec.kind == Kind::kGather && !is_alone) {
     const Tensor own = ElementsOf(result_, ranges_[own_].begin, ranges_[own_].end);
     if (own.bytes() > 0) std::memcpy(own.raw(), given.raw(), own.bytes());
@@ -222,12 +238,14 @@ Status CollectiveExchange::MergeOwn() {
 
 // The piece of a task is as large as those of others, or as its members' rows.
 void CollectiveExchange::SetRanges() {
-  const int64_t elements = result_.has_value() ? result_.num_elements() : 0;
+  const bool shares_out = spec_.kind == Kind::kReduceScatter;
+  const Tensor& all = shares_out ? given_ : result_;
+  const int64_t elements = all.has_value() ? all.num_elements() : 0;
   const auto count = static_cast<int64_t>(tasks_.size());
   int64_t begin = 0;
   for (int64_t task = 0; task < count; ++task) {
     int64_t end = elements * (task + 1) / count;
-    if (spec_.kind == Kind::kGather) {
+    if (shares_out || spec_.kind == Kind::kGather) {
       end = begin + elements / spec_.group_size * tasks_[task].num_members;
     }
     ranges_.push_back({begin, end});
@@ -242,10 +260,12 @@ void CollectiveExchange::AskOthers() {
   {
     absl::MutexLock lock(&mutex_);
     const std::vector<int> givers = Givers();
-    if (spec_.kind == Kind::kReduce) {
+    if (spec_.merges()) {
       for (const int giver : givers) wanted.emplace_back(giver, false);
     }
-    for (const int giver : givers) wanted.emplace_back(giver, true);
+    if (spec_.kind != Kind::kReduceScatter) {
+      for (const int giver : givers) wanted.emplace_back(giver, true);
+    }
   }
   for (const auto& [task, of_result] : wanted) AskOne(task, of_result);
 }
@@ -341,7 +361,9 @@ Status CollectiveExchange::MergePieces() {
     const Range& range = ranges_[own_];
     pieces.swap(pieces_);
     pieces[own_] = ElementsOf(given_, range.begin, range.end);
-    to = ElementsOf(result_, range.begin, range.end);
+    // Of a reduce-scatter, the result has the own piece alone.
+    const int64_t begin = spec_.kind == Kind::kReduceScatter ? 0 : range.begin;
+    to = ElementsOf(result_, begin, begin + range.end - range.begin);
     spec = spec_;
   }
   MergeInto(spec.merge, pieces, spec.divides ? spec.group_size : 1, SerialLoop, to);
@@ -373,8 +395,11 @@ StatusOr<Tensor> CollectiveExchange::PieceFor(const Question& question) const {
   if (task < 0 || task >= static_cast<int>(ranges_.size())) {
     return errors::InvalidArgument("a collective operation has no task ", task);
   }
-  if (!question.of_result && spec_.kind != Kind::kReduce) {
+  if (!question.of_result && !spec_.merges()) {
     return errors::InvalidArgument("only reductions have pieces that are not of the result");
+  }
+  if (question.of_result && spec_.kind == Kind::kReduceScatter) {
+    return errors::InvalidArgument("the result of a reduce-scatter has pieces for no other task");
   }
   const Range& range = ranges_[task];
   return ElementsOf(question.of_result ? result_ : given_, range.begin, range.end);
@@ -391,6 +416,7 @@ void CollectiveExchange::Advance() {
   std::vector<std::pair<Reply, StatusOr<Tensor>>> answers;
   std::vector<CollectiveMember> members;
   Tensor result;
+  bool shares_out = false;
   bool ends = false;
   {
     absl::MutexLock lock(&mutex_);
@@ -411,12 +437,14 @@ void CollectiveExchange::Advance() {
       has_result_ = true;
       members.swap(members_);
       calls_.clear();
+      shares_out = spec_.kind == Kind::kReduceScatter;
       result = result_;
+      if (shares_out) result_ = Tensor();  // no other task asks for it
     }
     ends = TakeEnd();
   }
   for (const auto& [reply, piece] : answers) GivePiece(reply, piece);
-  for (const CollectiveMember& member : members) member.done(absl::OkStatus(), result);
+  GiveResult(members, result, shares_out);
   if (ends) on_end_();
 }
 

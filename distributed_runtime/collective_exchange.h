@@ -27,6 +27,7 @@ namespace millstream {
 //   gets this piece of what each other task has merged, merges them in the order of the tasks, and
 //   gives the others their copy. Each task sends and receives twice the tensor, less two pieces, as
 //   in a ring, in two rounds however many tasks there are.
+// - Reduce-scatter: the first of these rounds. The piece of a task is the rows of its members.
 // - Gather: the piece of a task is the rows of its members.
 // - Broadcast: there is one piece. The tasks are a binary tree, below that of the source; each asks
 //   the task above it.

@@ -14,6 +14,7 @@
 #include "core/resources/collective_meetings.h"
 #include "core/resources/collectives.h"
 #include "distributed_runtime/loopback_transport.h"
+#include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/testing/faulty_transport.h"
 #include "framework/steady_time.h"
 #include "framework/testing/hang_guard.h"
@@ -141,6 +142,47 @@ TEST_F(ExchangeTableTest, NothingIsLeftWhenAllHaveTheResult) {
     EXPECT_TRUE(TensorsEqual(got->result, Tensor::Vector<float>({4, 8, 12, 16})));
   }
   for (const auto& table : tables_) EXPECT_TRUE(Eventually([&] { return table->size() == 0; }));
+}
+
+TEST_F(ExchangeTableTest, OfAReduceScatterEachMemberGetsItsPartOfOneRound) {
+  const auto first = Add(CollectiveSpec::Kind::kReduceScatter, 0, 0);
+  const auto second = Add(CollectiveSpec::Kind::kReduceScatter, 0, 1);
+  // The last one first: members stand in the order of their names.
+  const auto fourth = Add(CollectiveSpec::Kind::kReduceScatter, 1, 1);
+  const auto third = Add(CollectiveSpec::Kind::kReduceScatter, 1, 0);
+  float expected = 4;
+  for (const Got* const got : {first.get(), second.get(), third.get(), fourth.get()}) {
+    ASSERT_TRUE(Eventually(got->done));
+    ASSERT_EQ(got->status, absl::OkStatus());
+    EXPECT_TRUE(TensorsEqual(got->result, Tensor::Vector<float>({expected})));
+    expected += 4;
+  }
+  for (int task = 0; task < 2; ++task) {
+    EXPECT_TRUE(Eventually([&] { return tables_[task]->size() == 0; }));
+    EXPECT_EQ(transports_[task]->Count("CollectivePiece"), 1) << "of the result, none is asked for";
+  }
+}
+
+TEST_F(ExchangeTableTest, TheResultOfAReduceScatterIsRefusedToOthers) {
+  const auto got = AddBoth(CollectiveSpec::Kind::kReduceScatter, 0);
+  Status refused;
+  absl::Notification is_answered;
+  const Reply reply([&](const Status&, Payload response) {
+    PayloadReader reader(std::move(response));
+    proto::StatusMessage message;
+    EXPECT_TRUE(DecodeMessage(&reader, &message).ok());
+    refused = DecodeStatus(message);
+    is_answered.Notify();
+  });
+  // Not counted as a question of task 1.
+  tables_[0]->Get(kMeeting)->Ask(/*of_result=*/true, /*asker=*/5, reply);
+  const auto there = AddBoth(CollectiveSpec::Kind::kReduceScatter, 1);
+  for (const Got* const one : {got.get(), there.get()}) {
+    ASSERT_TRUE(Eventually(one->done));
+    EXPECT_EQ(one->status, absl::OkStatus());
+  }
+  ASSERT_TRUE(Eventually(is_answered));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
 }
 
 TEST_F(ExchangeTableTest, ATaskThatIsSilentEndsTheExchange) {

@@ -42,6 +42,7 @@ Status CollectiveReduceGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("CollectiveReduce", CollectiveReduceGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("CollectiveGather");
+MILLSTREAM_NOT_DIFFERENTIABLE("CollectiveReduceScatterV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("CollectiveBcastSend");
 MILLSTREAM_NOT_DIFFERENTIABLE("CollectiveBcastRecv");
 

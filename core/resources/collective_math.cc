@@ -87,6 +87,21 @@ Tensor ElementsOf(const Tensor& tensor, int64_t begin, int64_t end) {
   return Tensor(tensor.dtype(), Shape({end - begin}), tensor.buffer(), offset);
 }
 
+Tensor PartOfRows(const Tensor& tensor, int64_t index, int64_t count) {
+  Shape shape = tensor.shape();
+  shape.set_dim(0, shape.dim(0) / count);
+  const size_t offset = tensor.offset() + tensor.bytes() / count * index;
+  return Tensor(tensor.dtype(), shape, tensor.buffer(), offset);
+}
+
+StatusOr<Tensor> CopyPartOfRows(const Tensor& tensor, int64_t index, int64_t count) {
+  if (count == 1) return tensor;
+  const Tensor part = PartOfRows(tensor, index, count);
+  MS_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(part.dtype(), part.shape()));
+  if (part.bytes() > 0) std::memcpy(copy.raw(), part.raw(), part.bytes());
+  return copy;
+}
+
 void MergeElements(MergeOp op, const Tensor& more, const Tensor& result) {
   switch (op) {
     case MergeOp::kAdd: AddElements(more, result); return;

@@ -29,6 +29,12 @@ bool IsReducible(DataType dtype);
 // Elements [begin, end) in row-major order, as a vector that shares the memory of `tensor`.
 Tensor ElementsOf(const Tensor& tensor, int64_t begin, int64_t end);
 
+// Part `index` of `count` equal parts of the rows, which shares the memory of `tensor`. REQUIRES:
+// `tensor` has a first dimension, which `count` divides; 0 <= index < count.
+Tensor PartOfRows(const Tensor& tensor, int64_t index, int64_t count);
+// The same with memory of its own, unless the part is all. RESOURCE_EXHAUSTED if there is none.
+StatusOr<Tensor> CopyPartOfRows(const Tensor& tensor, int64_t index, int64_t count);
+
 // Merges `more` into `result`, element by element: result = result OP more. 16-bit floating-point
 // results are rounded once, integers wrap around, and of a number and NaN `result`'s is kept by
 // kMax and kMin. REQUIRES: both have one reducible dtype and as many elements; nobody else holds

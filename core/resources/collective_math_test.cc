@@ -145,5 +145,19 @@ TEST(CollectiveMathTest, OtherTypesHaveNoReductions) {
   }
 }
 
+TEST(CollectiveMathTest, PartsOfRowsShareTheirMemoryUnlessCopied) {
+  Tensor rows = Tensor::Create(DataType::kDouble, Shape({4, 3})).value();
+  for (int i = 0; i < 12; ++i) rows.data<double>()[i] = i;
+  const Tensor part = PartOfRows(rows, 1, 2);
+  EXPECT_EQ(part.shape(), Shape({2, 3}));
+  EXPECT_EQ(part.data<double>(), rows.data<double>() + 6);
+  const Tensor copy = CopyPartOfRows(rows, 1, 2).value();
+  EXPECT_TRUE(TensorsEqual(copy, part));
+  EXPECT_NE(copy.raw(), part.raw());
+  EXPECT_EQ(CopyPartOfRows(rows, 0, 1)->raw(), rows.raw());
+  const Tensor none = Tensor::Create(DataType::kDouble, Shape({0, 3})).value();
+  EXPECT_EQ(CopyPartOfRows(none, 1, 2)->shape(), Shape({0, 3}));
+}
+
 }  // namespace
 }  // namespace millstream

@@ -20,9 +20,11 @@ std::string DescribeKind(const CollectiveSpec& spec) {
   switch (spec.kind) {
     case Kind::kGather: return "gather";
     case Kind::kBroadcast: return "broadcast";
-    case Kind::kReduce: break;
+    case Kind::kReduce:
+    case Kind::kReduceScatter: break;
   }
-  return absl::StrCat("reduction by ", kMerges[static_cast<int>(spec.merge)],
+  const char* const name = spec.kind == Kind::kReduce ? "reduction" : "reduce-scatter";
+  return absl::StrCat(name, " by ", kMerges[static_cast<int>(spec.merge)],
                       spec.divides ? " and Div" : "");
 }
 
@@ -66,19 +68,24 @@ Status CheckTensors(const CollectiveSpec& spec, const std::vector<CollectiveArri
     return Disagree(spec, first.member, absl::StrCat("shape ", first.shape.ToString()),
                     other.member, absl::StrCat("shape ", other.shape.ToString()));
   }
-  return absl::OkStatus();
+  const bool has_parts = spec.kind != Kind::kReduceScatter ||
+                         (first.shape.rank() > 0 && first.shape.dim(0) % spec.group_size == 0);
+  if (has_parts) return absl::OkStatus();
+  return errors::InvalidArgument("the ", spec.group_size, " members of ", NameOf(spec),
+                                 " have tensors of shape ", first.shape.ToString(),
+                                 ", whose first dimension group_size does not divide");
 }
 
-// Merges the members of each task, and then the tasks.
+// Merges the tensors of the members of each task, and then the tasks.
 StatusOr<Tensor> Reduce(const CollectiveSpec& spec, const std::vector<CollectiveArrival>& arrivals,
-                        ParallelLoop loop) {
+                        const std::vector<Tensor>& given, ParallelLoop loop) {
   std::vector<std::vector<Tensor>> tasks;
   absl::string_view task;
-  for (const CollectiveArrival& arrival : arrivals) {
-    const absl::string_view own = TaskOfMember(arrival.member);
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    const absl::string_view own = TaskOfMember(arrivals[i].member);
     if (tasks.empty() || own != task) tasks.emplace_back();
     task = own;
-    tasks.back().push_back(arrival.tensor);
+    tasks.back().push_back(given[i]);
   }
   const int64_t divisor = spec.divides ? spec.group_size : 1;
   if (tasks.size() == 1) return MergeTensors(spec.merge, tasks[0], divisor, loop);
@@ -90,15 +97,33 @@ StatusOr<Tensor> Reduce(const CollectiveSpec& spec, const std::vector<Collective
   return MergeTensors(spec.merge, partial, divisor, loop);
 }
 
-StatusOr<Tensor> ResultOf(const CollectiveSpec& spec,
-                          const std::vector<CollectiveArrival>& arrivals, int source,
-                          ParallelLoop loop) {
-  if (spec.kind == Kind::kBroadcast) return arrivals[source].tensor;
-  if (spec.kind == Kind::kReduce) return Reduce(spec, arrivals, loop);
-  std::vector<Tensor> tensors;
-  tensors.reserve(arrivals.size());
-  for (const CollectiveArrival& arrival : arrivals) tensors.push_back(arrival.tensor);
-  return JoinRows(tensors);
+// What each member gets. All share one tensor, but for a reduction of whose rows each has its part.
+StatusOr<std::vector<Tensor>> ResultsOf(const CollectiveSpec& spec,
+                                        const std::vector<CollectiveArrival>& arrivals, int source,
+                                        ParallelLoop loop) {
+  const size_t count = arrivals.size();
+  if (spec.kind == Kind::kBroadcast) return std::vector<Tensor>(count, arrivals[source].tensor);
+  std::vector<Tensor> given;
+  given.reserve(count);
+  for (const CollectiveArrival& arrival : arrivals) given.push_back(arrival.tensor);
+  if (spec.kind != Kind::kReduceScatter) {
+    MS_ASSIGN_OR_RETURN(const Tensor result, spec.kind == Kind::kReduce
+                                                 ? Reduce(spec, arrivals, given, loop)
+                                                 : JoinRows(given));
+    return std::vector<Tensor>(count, result);
+  }
+  std::vector<Tensor> results;
+  results.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<Tensor> parts;
+    parts.reserve(count);
+    for (const Tensor& tensor : given) {
+      parts.push_back(PartOfRows(tensor, static_cast<int64_t>(i), spec.group_size));
+    }
+    MS_ASSIGN_OR_RETURN(Tensor result, Reduce(spec, arrivals, parts, loop));
+    results.push_back(std::move(result));
+  }
+  return results;
 }
 
 }  // namespace
@@ -201,10 +226,12 @@ void CollectiveMeetings::Conclude(Meeting meeting, ParallelLoop loop) {
     if (meeting.spec.kind == Kind::kBroadcast) outcome.source = static_cast<int>(i);
     is_here = is_here && arrivals[i].tensor.has_value();
   }
+  std::vector<Tensor> results(arrivals.size());
   if (status.ok() && is_here) {
-    StatusOr<Tensor> result = ResultOf(meeting.spec, arrivals, outcome.source, loop);
-    status = result.status();
-    if (result.ok()) outcome.result = *std::move(result);
+    StatusOr<std::vector<Tensor>> computed =
+        ResultsOf(meeting.spec, arrivals, outcome.source, loop);
+    status = computed.status();
+    if (computed.ok()) results = *std::move(computed);
   }
   {
     absl::MutexLock lock(&mutex_);
@@ -212,7 +239,10 @@ void CollectiveMeetings::Conclude(Meeting meeting, ParallelLoop loop) {
   }
   // A member may change its tensor as soon as it has the result.
   for (CollectiveArrival& arrival : arrivals) arrival.tensor = Tensor();
-  for (const CollectiveArrival& arrival : arrivals) arrival.done(status, outcome);
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    outcome.result = std::move(results[i]);
+    arrivals[i].done(status, outcome);
+  }
 }
 
 // ---- Who goes ----

@@ -24,7 +24,8 @@ namespace millstream {
 
 // A collective operation, on which all its members must agree.
 struct CollectiveSpec {
-  enum class Kind : uint8_t { kReduce, kGather, kBroadcast };
+  // kReduceScatter: a reduction of whose rows each member gets its part.
+  enum class Kind : uint8_t { kReduce, kGather, kBroadcast, kReduceScatter };
   Kind kind = Kind::kReduce;
   MergeOp merge = MergeOp::kAdd;  // of a reduction
   bool divides = false;           // a reduction, by the number of members
@@ -33,6 +34,9 @@ struct CollectiveSpec {
   int64_t group_key = 0;
   int64_t instance_key = 0;
   uint64_t scope = 0;  // members of other scopes never meet
+
+  // Whether tensors are merged element by element.
+  bool merges() const { return kind == Kind::kReduce || kind == Kind::kReduceScatter; }
 };
 
 // "collective group 1, instance 5"
@@ -50,8 +54,8 @@ struct CollectiveTicket {
 
 // How a meeting ended.
 struct MeetingOutcome {
-  // What all members get. Empty if some tensors stayed in the tasks of their members, which then
-  // exchange them:
+  // What the member gets: each its part of a kReduceScatter, else all the same. Empty if some
+  // tensors stayed in the tasks of their members, which then exchange them:
   Tensor result;
   uint64_t number = 0;               // of the meeting, which no other has
   std::vector<std::string> members;  // in their order

@@ -153,6 +153,43 @@ TEST_F(CollectiveMeetingsTest, GathersInTheOrderOfNamesInWhichNumbersAreNumbers)
   }
 }
 
+TEST_F(CollectiveMeetingsTest, EachMemberOfAReduceScatterGetsItsPart) {
+  CollectiveSpec spec = Sum(3);
+  spec.kind = Kind::kReduceScatter;
+  spec.divides = true;
+  const auto arrive = [&](const std::string& member, const Tensor& tensor) {
+    meetings_.Arrive(spec, Arrival(member, tensor), SerialLoop);
+  };
+  arrive(Device(10), Tensor::Vector<float>({1, 2, 3, 4, 5, 6}));
+  arrive(Device(2, 1), Tensor::Vector<float>({10, 20, 30, 40, 50, 60}));
+  arrive(Device(2, 0), Tensor::Vector<float>({19, 28, 37, 46, 55, 64}));
+  // In the order of names: task 2's two devices, and task 10's.
+  const std::vector<Tensor> expected = {Tensor::Vector<float>({110.0f / 3, 130.0f / 3}),
+                                        Tensor::Vector<float>({70.0f / 3, 90.0f / 3}),
+                                        Tensor::Vector<float>({30.0f / 3, 50.0f / 3})};
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(got_[i]->status, absl::OkStatus());
+    EXPECT_TRUE(TensorsEqual(got_[i]->outcome.result, expected[i]))
+        << got_[i]->outcome.result.DebugString();
+  }
+}
+
+TEST_F(CollectiveMeetingsTest, RowsThatMembersCannotShareAreAnErrorForEach) {
+  CollectiveSpec spec = Sum(2);
+  spec.kind = Kind::kReduceScatter;
+  for (const Tensor& tensor : {Tensor::Vector<float>({1, 2, 3}), Tensor::Scalar<float>(1)}) {
+    for (int member = 0; member < 2; ++member) {
+      meetings_.Arrive(spec, Arrival(Device(member), tensor), SerialLoop);
+    }
+    for (size_t i = got_.size() - 2; i < got_.size(); ++i) {
+      ExpectError(i, absl::StatusCode::kInvalidArgument,
+                  {"the 2 members of collective group 1, instance 5 have tensors of shape " +
+                       tensor.shape().ToString(),
+                   "group_size does not divide"});
+    }
+  }
+}
+
 TEST_F(CollectiveMeetingsTest, ABroadcastHasOneSender) {
   CollectiveSpec spec = Sum(2);
   spec.kind = Kind::kBroadcast;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/resources/collectives.h"
+#include "core/structural/collective_attrs.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 
@@ -11,19 +12,6 @@ namespace millstream {
 namespace {
 
 using Kind = CollectiveSpec::Kind;
-
-StatusOr<MergeOp> MergeOpOf(const std::string& name) {
-  if (name == "Add") return MergeOp::kAdd;
-  if (name == "Mul") return MergeOp::kMul;
-  if (name == "Max") return MergeOp::kMax;
-  if (name == "Min") return MergeOp::kMin;
-  return errors::InvalidArgument("attribute 'merge_op' must be Add, Mul, Max or Min, got '", name,
-                                 "'");
-}
-
-StatusOr<ResourceRef<Collectives>> CollectivesOf(const StructuralFrame& frame) {
-  return Collectives::Of(frame.step_container()->manager());
-}
 
 // A member of an operation of one kind, which gives a tensor unless it gets a broadcast.
 template <Kind kind, bool gives>
@@ -44,11 +32,7 @@ class CollectiveKernel final : public AsyncHostKernel {
       MS_ASSIGN_OR_RETURN(shape_, info.Attr<PartialShape>("shape"));
     }
     if (kind != Kind::kReduce) return absl::OkStatus();
-    MS_ASSIGN_OR_RETURN(const std::string merge, info.Attr<std::string>("merge_op"));
-    MS_ASSIGN_OR_RETURN(spec_.merge, MergeOpOf(merge));
-    MS_ASSIGN_OR_RETURN(const std::string final, info.Attr<std::string>("final_op"));
-    spec_.divides = final == "Div";
-    return absl::OkStatus();
+    return ReadMergeAttrs(info, &spec_);
   }
 
   void ComputeAsync(StructuralFrame frame, HostExecution execution) override {

@@ -38,6 +38,22 @@ class ClusterCollectivesTest : public ClusterTest {
                        {"final_op", final},
                        {"subdiv_offsets", std::vector<int64_t>{0}}});
   }
+  Output ReduceScatter(int task, int device, const Output& input, int32_t group_size,
+                       float timeout_seconds = 0) {
+    AskFor(task, device);
+    std::vector<std::vector<Output>> arguments = {{input}};
+    for (const int32_t key : {group_size, 1, 3}) {
+      arguments.push_back({Constant(Tensor::Scalar<int32_t>(key))});
+    }
+    arguments.emplace_back();  // no tokens
+    const Node* const node = build.Variadic("CollectiveReduceScatterV2", arguments,
+                                            {{"merge_op", std::string("Add")},
+                                             {"final_op", std::string("Id")},
+                                             {"timeout_seconds", timeout_seconds}});
+    build.set_device("");
+    EXPECT_NE(node, nullptr) << build.status();
+    return node == nullptr ? Output() : node->output(0);
+  }
   // A broadcast from one task to the other, as the sender's or the receiver's output.
   Output Broadcast(int task, int64_t size, bool sends) {
     const GraphBuilder::Attrs attrs = {{"T", DataType::kFloat},

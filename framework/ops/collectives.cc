@@ -1,4 +1,8 @@
 // Operations of a group of devices, each of which runs a node of its own.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
 #include "framework/op_registry.h"
 #include "framework/shape_context.h"
 
@@ -23,6 +27,27 @@ Status GatherShape(ShapeContext* context) {
                                    members);
   }
   shape.set_dim(0, rows);
+  context->SetOutput(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+// The group's size is an input, whose value may be known in a step alone.
+Status ReduceScatterShape(ShapeContext* context) {
+  for (int key = 1; key <= 3; ++key) MS_RETURN_IF_ERROR(context->WithRank(key, 0).status());
+  MS_ASSIGN_OR_RETURN(PartialShape shape, context->WithRankAtLeast(0, 1));
+  MS_ASSIGN_OR_RETURN(const std::optional<int64_t> members, context->InputAsScalar(1));
+  if (members && *members < 1) {
+    return errors::InvalidArgument("argument 'group_size' must be positive, got ", *members);
+  }
+  if (shape.known_rank()) {
+    const int64_t rows = shape.dim(0);
+    const bool is_known = members && rows != kUnknownDim;
+    if (is_known && rows % *members != 0) {
+      return errors::InvalidArgument("argument 'input' has ", rows,
+                                     " rows, which 'group_size' does not divide: it is ", *members);
+    }
+    shape.set_dim(0, is_known ? rows / *members : kUnknownDim);
+  }
   context->SetOutput(0, std::move(shape));
   return absl::OkStatus();
 }
@@ -86,6 +111,34 @@ MILLSTREAM_OP("CollectiveGather")
 
 Each member, a device, gets the rows of all, in the order of the devices' names. See
 CollectiveReduce for groups. The attribute `shape` is not used.)");
+
+MILLSTREAM_OP("CollectiveReduceScatterV2")
+    .Input("input: T")
+    .Input("group_size: int32")
+    .Input("group_key: int32")
+    .Input("instance_key: int32")
+    .Input("ordering_token: Nordering_token * resource")
+    .Output("data: T")
+    .Attr("T: {bfloat16, float, half, double, int32, int64}")
+    .Attr("merge_op: {'Min', 'Max', 'Mul', 'Add'}")
+    .Attr("final_op: {'Id', 'Div'}")
+    .With(Hint)
+    .Attr("timeout_seconds: float = 0")
+    .Attr("is_stateless: bool = false")
+    .Attr("Nordering_token: int >= 0 = 0")
+    .Attr("max_subdivs_per_device: int = -1")
+    .Stateful()
+    .Shape(ReduceScatterShape)
+    .Doc(
+        R"(Merges the tensors of all members of a group; each member gets its part of the rows.
+
+All tensors have one shape, whose first dimension `group_size` divides. The rows of the result are
+shared out in the order of the devices' names: of n members, the first one gets the first n-th. A
+part has the bits of the same rows of a CollectiveReduce. See there for groups and `final_op`.
+
+A member that has waited for `timeout_seconds` gets DEADLINE_EXCEEDED; 0: it waits as long as its
+step does. `ordering_token` is an order among nodes, and is not read. `communication_hint`,
+`is_stateless` and `max_subdivs_per_device` are not used.)");
 
 MILLSTREAM_OP("CollectiveBcastSend")
     .Input("input: T")

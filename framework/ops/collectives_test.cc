@@ -33,6 +33,45 @@ TEST(CollectiveGatherTest, RefusesScalarsAndEmptyGroups) {
               HasSubstr("attribute 'group_size' must be positive, got 0"));
 }
 
+ShapeTester ReduceScatter() {
+  return ShapeTester("CollectiveReduceScatterV2")
+      .Attr("merge_op", std::string("Add"))
+      .Attr("final_op", std::string("Id"));
+}
+
+TEST(CollectiveReduceScatterTest, HasAPartOfTheRows) {
+  const auto shapes = [](const char* input, const char* group_size) {
+    return ReduceScatter().Input(input).Value(group_size).Value("1").Value("1").Shapes();
+  };
+  EXPECT_EQ(shapes("[6,5]", "3"), "[2,5]");
+  EXPECT_EQ(shapes("[0,5]", "3"), "[0,5]");
+  EXPECT_EQ(shapes("[?,5]", "3"), "[?,5]");
+  EXPECT_EQ(shapes("[6,5]", "?"), "[?,5]");
+  EXPECT_EQ(shapes("?", "3"), "?");
+}
+
+TEST(CollectiveReduceScatterTest, RefusesWhatCannotBeSharedOut) {
+  const auto shapes = [](const char* input, const char* group_size) {
+    return ReduceScatter().Input(input).Value(group_size).Value("1").Value("1").Shapes();
+  };
+  EXPECT_THAT(shapes("[7,6]", "3"), HasSubstr("argument 'input' has 7 rows"));
+  EXPECT_THAT(shapes("[]", "1"), HasSubstr("'input' of CollectiveReduceScatterV2"));
+  EXPECT_THAT(shapes("[4]", "0"), HasSubstr("argument 'group_size' must be positive, got 0"));
+  EXPECT_THAT(shapes("[4]", "(1 1)"), HasSubstr("'group_size' of CollectiveReduceScatterV2"));
+}
+
+TEST(CollectiveReduceScatterTest, TakesTokens) {
+  EXPECT_EQ(ReduceScatter()
+                .Input("[6]")
+                .Value("2")
+                .Value("1")
+                .Value("1")
+                .Handle(DataType::kFloat, "[]")
+                .Handle(DataType::kFloat, "[]")
+                .Shapes(),
+            "[3]");
+}
+
 TEST(CollectiveReduceTest, HasTheShapeOfTheInput) {
   EXPECT_EQ(Member("CollectiveReduce")
                 .Attr("merge_op", std::string("Add"))

@@ -1,0 +1,31 @@
+#include "core/structural/collective_attrs.h"
+
+#include <string>
+
+namespace millstream {
+namespace {
+
+StatusOr<MergeOp> MergeOpOf(const std::string& name) {
+  if (name == "Add") return MergeOp::kAdd;
+  if (name == "Mul") return MergeOp::kMul;
+  if (name == "Max") return MergeOp::kMax;
+  if (name == "Min") return MergeOp::kMin;
+  return errors::InvalidArgument("attribute 'merge_op' must be Add, Mul, Max or Min, got '", name,
+                                 "'");
+}
+
+}  // namespace
+
+StatusOr<ResourceRef<Collectives>> CollectivesOf(const StructuralFrame& frame) {
+  return Collectives::Of(frame.step_container()->manager());
+}
+
+Status ReadMergeAttrs(const HostKernelInfo& info, CollectiveSpec* spec) {
+  MS_ASSIGN_OR_RETURN(const std::string merge, info.Attr<std::string>("merge_op"));
+  MS_ASSIGN_OR_RETURN(spec->merge, MergeOpOf(merge));
+  MS_ASSIGN_OR_RETURN(const std::string final, info.Attr<std::string>("final_op"));
+  spec->divides = final == "Div";
+  return absl::OkStatus();
+}
+
+}  // namespace millstream
