@@ -1,6 +1,7 @@
 // Reductions of a group of devices of which each gets its part of the rows. Unlike those of other
 // collective operations, the group's keys are inputs, and a node has a time limit of its own.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -135,7 +136,9 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     const auto collectives = CollectivesOf(frame);
     const auto spec = SpecOf(frame);
     if (!collectives.ok() || !spec.ok()) return "";
-    return (*collectives)->Missing(*spec, device_);
+    const std::string missing = (*collectives)->Missing(*spec, device_);
+    if (limit_ == absl::InfiniteDuration()) return missing;
+    return absl::StrCat(missing, ", or the time limit of ", absl::FormatDuration(limit_));
   }
 
  private:
@@ -163,8 +166,8 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     member.done = [limited](const Status& status, const Tensor& result) {
       limited->Take(status, result);
     };
+    // Copies, because the execution may have ended when Join returns, and the kernel with it.
     const void* const ticket = member.ticket;
-    // Set before, because the execution may have ended when Join returns, and the kernel with it.
     const absl::Duration limit = limit_;
     const std::string device = device_;
     collectives->Join(

@@ -63,6 +63,10 @@ def calls_of_sessions() -> Calls:
             "t": X, "group_size": 1, "group_key": 1, "instance_key": 1,
             "communication_hint": "auto",
         },
+        tf.cluster.reduce_scatter: lambda: {
+            "t": X, "group_size": 1, "group_key": 1, "instance_key": 1, "merge_op": "Add",
+            "final_op": "Id", "communication_hint": "auto", "timeout": 1.0,
+        },
         tf.cluster.broadcast_send: lambda: {
             "t": X, "shape": tf.constant(X).shape, "dtype": tf.float32, "group_size": 2,
             "group_key": 1, "instance_key": 1, "communication_hint": "auto",

@@ -218,8 +218,13 @@ def _members() -> Iterator[tuple[str, bytes]]:
     yield "broadcast_of_nothing", _message(spec(2, 0, _FLOAT, 3) + rest)
     yield "another_type", _message(spec(0, 1, _INT32, 2) + rest + two, floats)
     yield "strings", _message(spec(0, 1, _STRING, 2) + rest)
-    yield "unknown_kind", _message(spec(3, 9, _FLOAT, 2) + rest + two, floats)
+    yield "unknown_kind", _message(spec(4, 0, _FLOAT, 2) + rest + two, floats)
     yield "nobody", _message(spec(0, 1, _FLOAT, -1) + rest)
+    yield "reduce_scatter", _message(spec(3, 0, _FLOAT, 2) + rest + two, floats)
+    yield (
+        "reduce_scatter_of_a_scalar",
+        _message(spec(3, 0, _FLOAT, 2) + rest + _bytes(5, _header(_FLOAT, [], 4)), floats[:4]),
+    )
 
 
 def _meetings() -> Iterator[tuple[str, bytes]]:

@@ -1,12 +1,14 @@
 """Operations of groups of devices, here of one.
 
-core/structural/collectives_test.cc and python/millstream/_impl/ops/collective_ops_test.py compare
+core/structural/collectives_test.cc, core/structural/reduce_scatter_test.cc and python/millstream/_impl/ops/collective_ops_test.py compare
 what several devices get.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from millstream._impl.ops import gen_ops
 from testing.ops.support.case import Case, Input, attr_text
@@ -54,11 +56,25 @@ def _make(source: Source, op: Any) -> Case:
     return case
 
 
+def _make_reduce_scatter(source: Source, op: Any) -> Case:
+    """The same of an op whose keys are inputs."""
+    dtype = pick_type(source, op, "T")
+    members = 1 if source.chance(0.9) else source.pick((0, -1, -(2**31)))
+    keys = [members, source.integer(0, 5), source.integer(0, 5)]
+    inputs = [Input(dtype, source.values(dtype, source.small_shape()))]
+    inputs += [Input("int32", np.array(key, np.int32)) for key in keys]
+    attrs = {"T": type_attr(dtype)}
+    attrs["merge_op"] = attr_text(source.pick(("Add", "Mul", "Max", "Min")))
+    attrs["final_op"] = attr_text(source.pick(("Id", "Div")))
+    return Case(op.name, inputs, attrs, {"members": members})
+
+
 def _of_a_group(case: Case) -> Outcome:
     """Sums, rows and broadcasts of one member are its tensor."""
     refuse_unless(case.values["members"] >= 1, "group_size")
     tensor = case.array(0)
-    refuse_unless(case.op != "CollectiveGather" or tensor.ndim > 0, "input")
+    has_rows = case.op in ("CollectiveGather", "CollectiveReduceScatterV2")
+    refuse_unless(not has_rows or tensor.ndim > 0, "input")
     if case.op == "CollectiveBcastSend":
         refuse_unless(tuple(case.values["shape"]) == tensor.shape, "shape")
     return [tensor]
@@ -74,6 +90,12 @@ define_tests(
 define_tests(
     ["CollectiveGather", "CollectiveBcastSend"],
     cases=_make,
+    reference=_of_a_group,
+    determinism=_IN_ONE_ORDER,
+)
+define_tests(
+    "CollectiveReduceScatterV2",
+    cases=_make_reduce_scatter,
     reference=_of_a_group,
     determinism=_IN_ONE_ORDER,
 )

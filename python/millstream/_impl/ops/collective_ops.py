@@ -11,6 +11,7 @@ from millstream._impl.graph.arguments import (
     DTYPE,
     INTEGER,
     INTEGERS,
+    NUMBER,
     SHAPE,
     TENSOR,
     TEXT,
@@ -137,6 +138,71 @@ def all_gather(
         group_key=group_key,
         instance_key=instance_key,
         communication_hint=communication_hint,
+    )
+
+
+@public("cluster.reduce_scatter")
+@takes(
+    t=TENSOR,
+    group_size=INTEGER,
+    group_key=INTEGER,
+    instance_key=INTEGER,
+    merge_op=TEXT,
+    final_op=TEXT,
+    communication_hint=TEXT,
+    timeout=NUMBER,
+)
+def reduce_scatter(
+    t: Any,
+    group_size: int,
+    group_key: int,
+    instance_key: int,
+    merge_op: str,
+    final_op: str,
+    communication_hint: str = "auto",
+    timeout: float = 0,
+) -> Tensor:
+    """Merge the tensors of all devices of a group; each device gets its part of the rows.
+
+    Of `n` devices, the first one gets the first n-th of the rows. The order is that of the devices'
+    names. A part has the bits of these rows of `all_reduce`. See there for groups.
+
+    Parameters
+    ----------
+    t
+        The device's tensor. All have one shape, whose first dimension `group_size` divides.
+    group_size, group_key, instance_key, merge_op, final_op, communication_hint
+        As for `all_reduce`.
+    timeout
+        For how many seconds a device waits for others before it gets `DeadlineExceededError`; 0: as
+        long as its step.
+
+    Raises
+    ------
+    ValueError
+        `group_size` is below 1, an operation has another name, or `t` cannot be shared out.
+
+    Examples
+    --------
+    >>> parts = []
+    >>> for i in range(2):
+    ...     with tf.device(f"/cpu:{i}"):
+    ...         parts.append(tf.cluster.reduce_scatter([1.0, 2.0 + i], 2, 1, 1, "Add", "Id"))
+    >>> with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+    ...     [value.tolist() for value in session.run(parts)]
+    [[2.0], [5.0]]
+    """
+    _check_size("reduce_scatter", group_size, 1)
+    return gen_ops.collective_reduce_scatter_v2(
+        t,
+        group_size=group_size,
+        group_key=group_key,
+        instance_key=instance_key,
+        ordering_token=[],
+        merge_op=merge_op,
+        final_op=final_op,
+        communication_hint=communication_hint,
+        timeout_seconds=timeout,
     )
 
 

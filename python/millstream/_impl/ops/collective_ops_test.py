@@ -82,6 +82,49 @@ def test_gathers_and_broadcasts() -> None:
         assert [value.tolist() for value in shared] == [[1.0, 2.0]] * 3
 
 
+@pytest.mark.parametrize("final", ["Id", "Div"])
+@pytest.mark.parametrize("merge", ["Add", "Mul", "Max", "Min"])
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.int64])
+def test_parts_of_a_reduce_scatter_have_the_bits_of_its_reduction(
+    dtype: Any, merge: str, final: str
+) -> None:
+    values = np.random.default_rng(1).normal(0, 9, [3, 6, 2]).astype(dtype.as_numpy_dtype)
+    with tf.Graph().as_default():
+        parts = _on_devices(
+            3, lambda i: tf.cluster.reduce_scatter(values[i], 3, 1, 1, merge, final, timeout=60)
+        )
+        assert parts[0].shape.as_list() == [2, 2]
+        whole = _on_devices(3, lambda i: tf.cluster.all_reduce(values[i], 3, 1, 2, merge, final))
+        got = _run([parts, whole])
+        assert np.concatenate(got[0]).tobytes() == got[1][0].tobytes()
+
+
+def test_a_reduce_scatter_takes_bfloat16() -> None:
+    with tf.Graph().as_default():
+        parts = _on_devices(
+            2,
+            lambda i: tf.cast(
+                tf.cluster.reduce_scatter(
+                    tf.cast([1.0 + i, 2.0 + i], tf.bfloat16), 2, 1, 1, "Add", "Id"
+                ),
+                tf.float32,
+            ),
+        )
+        assert [value.tolist() for value in _run(parts)] == [[3.0], [5.0]]
+
+
+def test_a_reduce_scatter_has_a_time_limit_of_its_own() -> None:
+    with tf.Graph().as_default():
+        parts = _on_devices(
+            2,
+            lambda i: tf.cluster.reduce_scatter([1.0, 2.0], 2, 1, 1, "Add", "Id", timeout=0.05),
+        )
+        with tf.Session(config=_CONFIG) as session:
+            # Nobody else can come, and the limit ends the wait.
+            with pytest.raises(tf.errors.DeadlineExceededError, match="'timeout_seconds' is 0.05"):
+                session.run(parts[1])
+
+
 def test_the_gradient_of_a_mean_is_the_mean_of_the_gradients() -> None:
     with tf.Graph().as_default():
         inputs = _on_devices(2, lambda i: tf.placeholder(tf.float64, [3], f"x{i}"))
@@ -130,6 +173,10 @@ def test_who_is_missing_is_named() -> None:
         (lambda: tf.cluster.all_reduce([1.0], 1, 1, 1, "Sub", "Id"), "merge_op"),
         (lambda: tf.cluster.all_reduce(["a"], 1, 1, 1, "Add", "Id"), "string"),
         (lambda: tf.cluster.all_gather(1.0, 1, 1, 1), "input"),
+        (lambda: tf.cluster.reduce_scatter([1.0], 0, 1, 1, "Add", "Id"), "at least 1, got 0"),
+        (lambda: tf.cluster.reduce_scatter([1.0], 1, 1, 1, "Sub", "Id"), "merge_op"),
+        (lambda: tf.cluster.reduce_scatter([1.0, 2.0, 3.0], 2, 1, 1, "Add", "Id"), "3 rows"),
+        (lambda: tf.cluster.reduce_scatter(1.0, 1, 1, 1, "Add", "Id"), "input"),
         (
             lambda: tf.cluster.broadcast_send([1.0], [2], tf.float32, 2, 1, 1),
             r"not equal to the shape \(2,\)",
