@@ -1,7 +1,7 @@
 """Operations of groups of devices, here of one.
 
-core/structural/collectives_test.cc, core/structural/reduce_scatter_test.cc and python/millstream/_impl/ops/collective_ops_test.py compare
-what several devices get.
+core/structural/collectives_test.cc, core/structural/reduce_scatter_test.cc and
+python/millstream/_impl/ops/collective_ops_test.py compare what several devices get.
 """
 
 from __future__ import annotations
