@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/master_client.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
@@ -22,6 +23,8 @@ using ::testing::IsEmpty;
 
 constexpr char kFirst[] = "/job:worker/replica:0/task:0";
 constexpr char kSecond[] = "/job:worker/replica:0/task:1";
+constexpr char kApply[] = "ResourceAccumulatorApplyGradient";
+constexpr char kSetStep[] = "ResourceAccumulatorSetGlobalStep";
 constexpr int kSilence = 5;  // heartbeats without an answer that a task may have
 
 class ClusterStatusTest : public ClusterTest {
@@ -35,6 +38,21 @@ class ClusterStatusTest : public ClusterTest {
     const auto status = AskForStatus(servers_[task]->target(), LoopbackTransport::Global());
     EXPECT_TRUE(status.ok()) << status.status();
     return status.ok() ? *status : proto::ClusterStatusRecord();
+  }
+  // The accumulator "sum" of a task.
+  Output AccumulatorOn(int task) {
+    build.set_device(absl::StrCat("/job:worker/task:", task));
+    const Output handle = Op("ResourceConditionalAccumulator", {},
+                             {{"dtype", DataType::kFloat},
+                              {"shape", PartialShape::Scalar()},
+                              {"shared_name", std::string("sum")}});
+    build.set_device("");
+    return handle;
+  }
+  Output Int64(int64_t value) { return Constant(Tensor::Scalar<int64_t>(value)); }
+  const Node* Added(const Node* node) {
+    EXPECT_TRUE(build.ok()) << build.status();
+    return node;
   }
   // Whether a part of a step waits for a tensor.
   static bool HasWaitingPart(const proto::TaskStatusRecord& status) {
@@ -132,6 +150,41 @@ TEST_F(ClusterStatusTest, ATensorThatAnAnswerCarriesIsWaitedFor) {
   EXPECT_THAT(StatusOf(0).running(), IsEmpty());
 }
 
+TEST_F(ClusterStatusTest, StaleGradientsAreCountedWhereTheAccumulatorIs) {
+  const Output sum = AccumulatorOn(1);
+  const Node* const apply = Added(build.NodeOf(kApply, {sum, Int64(0), Constant(1.0f)}, {}));
+  const Node* const later = Added(build.NodeOf(kSetStep, {sum, Int64(1)}, {}));
+  session = Open(0);
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_EQ(Execute({later}), absl::OkStatus());
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_THAT(StatusOf(0).accumulators(), IsEmpty());
+  const proto::TaskStatusRecord status = StatusOf(1);
+  ASSERT_EQ(status.accumulators_size(), 1);
+  const proto::AccumulatorRecord& shared = status.accumulators(0);
+  EXPECT_EQ(shared.container(), "");
+  EXPECT_EQ(shared.name(), "sum");
+  EXPECT_EQ(shared.session(), 0u);
+  EXPECT_EQ(shared.applied(), 1);
+  EXPECT_EQ(shared.dropped(), 2);
+}
+
+TEST_F(ClusterStatusTest, AnIsolatedSessionHasItsOwnAccumulators) {
+  const Output sum = AccumulatorOn(1);
+  const Node* const apply = Added(build.NodeOf(kApply, {sum, Int64(0), Constant(1.0f)}, {}));
+  proto::ConfigProto config;
+  config.set_isolate_session_state(true);
+  session = Open(0, config);
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  const proto::TaskStatusRecord status = StatusOf(1);
+  ASSERT_EQ(status.accumulators_size(), 1);
+  EXPECT_NE(status.accumulators(0).session(), 0u);
+  EXPECT_EQ(status.accumulators(0).applied(), 1);
+  session.reset();
+  EXPECT_TRUE(Eventually([&] { return StatusOf(1).accumulators_size() == 0; }));
+}
+
 TEST_F(ClusterStatusTest, OneTaskAsksAllOthers) {
   proto::ClusterStatusRecord status = Ask(1);
   EXPECT_EQ(status.asked(), kSecond);
@@ -183,13 +236,23 @@ TEST(StatusJsonTest, HasAllFields) {
   step->set_session(1);
   step->set_step(2);
   step->add_waits()->set_task("b");
+  proto::AccumulatorRecord* const shared = task.add_accumulators();
+  shared->set_name("w:0/grad_accum");
+  shared->set_applied(9);
+  shared->set_dropped(4);
+  proto::AccumulatorRecord* const isolated = task.add_accumulators();
+  isolated->set_container("c");
+  isolated->set_session(3);
   EXPECT_EQ(StatusJson(task),
             R"({"task":"a","incarnation":"00000000000000ff","up_seconds":1.500000,"sessions":0,)"
             R"("led_sessions":0,"graphs":0,"steps":3,"failed_steps":0,"led_steps":0,)"
             R"("failed_led_steps":0,"losses":0,"lost":["b"],)"
             R"("traffic":{"b":{"sent_bytes":7,"received_bytes":0}},)"
             R"("running":[{"session":"0000000000000001","step":2,"is_led":false,)"
-            R"("seconds":0.000000,"waits":[{"task":"b","tensor":""}]}]})");
+            R"("seconds":0.000000,"waits":[{"task":"b","tensor":""}]}],)"
+            R"("accumulators":[{"container":"","name":"w:0/grad_accum","session":"",)"
+            R"("applied":9,"dropped":4},{"container":"c","name":"",)"
+            R"("session":"0000000000000003","applied":0,"dropped":0}]})");
 }
 
 }  // namespace

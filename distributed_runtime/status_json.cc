@@ -83,6 +83,19 @@ void AppendTraffic(const proto::TaskStatusRecord& status, std::string* json) {
   }
 }
 
+void AppendAccumulator(const proto::AccumulatorRecord& accumulator, std::string* json) {
+  JsonObject object(json);
+  object.Text("container", accumulator.container());
+  object.Text("name", accumulator.name());
+  if (accumulator.session() == 0) {
+    object.Text("session", "");
+  } else {
+    object.Handle("session", accumulator.session());
+  }
+  object.Number("applied", accumulator.applied());
+  object.Number("dropped", accumulator.dropped());
+}
+
 void AppendTask(const proto::TaskStatusRecord& status, std::string* json) {
   JsonObject object(json);
   object.Text("task", status.task());
@@ -100,6 +113,7 @@ void AppendTask(const proto::TaskStatusRecord& status, std::string* json) {
              [](const std::string& task, std::string* out) { AppendJsonString(task, out); });
   AppendTraffic(status, object.Key("traffic"));
   AppendList(status.running(), object.Key("running"), &AppendStep);
+  AppendList(status.accumulators(), object.Key("accumulators"), &AppendAccumulator);
 }
 
 void AppendClusterTask(const proto::ClusterTaskRecord& task, std::string* json) {

@@ -9,7 +9,8 @@
 namespace millstream {
 
 // An object with the fields of the message. Handles and incarnations are texts of 16 hexadecimal
-// digits, times are seconds, and traffic is by peer.
+// digits, times are seconds, and traffic is by peer. An accumulator that sessions share has the
+// session "".
 std::string StatusJson(const proto::TaskStatusRecord& status);
 
 // {"asked": TASK, "tasks": [{"task", "address", "error": TEXT, "status": OBJECT}]}: "error" is ""

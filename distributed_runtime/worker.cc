@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/c_api/session_options.h"
 #include "core/partition/rendezvous_name.h"
+#include "core/resources/gradient_accumulator.h"
 #include "distributed_runtime/clock_offset.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/graph_coding.h"
@@ -20,6 +21,21 @@ namespace {
 
 // In heartbeats: how long a session outlasts its master.
 constexpr int kPatience = 30;
+
+// Adds the counts of all accumulators. `session` has the resources alone; 0: sessions share them.
+void AddAccumulators(const ResourceManager& resources, uint64_t session,
+                     proto::TaskStatusRecord* status) {
+  for (const PlacedResource& placed : resources.AllOf(GradientAccumulator::kType)) {
+    const auto* const accumulator = ResourceAs<GradientAccumulator>(placed.resource.get());
+    const GradientCounts counts = accumulator->counts();
+    proto::AccumulatorRecord* const record = status->add_accumulators();
+    record->set_container(placed.container);
+    record->set_name(placed.name);
+    record->set_session(session);
+    record->set_applied(counts.applied);
+    record->set_dropped(counts.dropped);
+  }
+}
 
 // Sets the options of a session in this task: what the session says, and else what the server was
 // told.
@@ -314,9 +330,12 @@ void Worker::AddStatus(proto::TaskStatusRecord* status) {
   status->set_failed_steps(counters_->failed.load(std::memory_order_relaxed));
   status->set_led_steps(led_.ended.load(std::memory_order_relaxed));
   status->set_failed_led_steps(led_.failed.load(std::memory_order_relaxed));
+  AddAccumulators(*resources_, 0, status);
   for (const std::shared_ptr<WorkerSession>& session : sessions_.All()) {
     status->set_sessions(status->sessions() + 1);
     session->AddStatus(status);
+    const bool is_isolated = &session->resources() != resources_.get();
+    if (is_isolated) AddAccumulators(session->resources(), session->handle(), status);
   }
   for (const auto& [peer, traffic] : peers_->AllTraffic()) {
     proto::TrafficRecord* const record = status->add_traffic();

@@ -58,7 +58,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
   // Of the steps that the master leads, which the master counts.
   StepCounters* led() { return &led_; }
-  // Sets what the worker knows: sessions, graphs, steps and traffic.
+  // Sets what the worker knows: sessions, graphs, steps, traffic and accumulators.
   void AddStatus(proto::TaskStatusRecord* status);
   // Called with each heartbeat. Ends the sessions of masters in other tasks that are gone: nobody
   // has heard of them for half a minute, or they were started again. Waits for their steps.

@@ -87,6 +87,7 @@ class WorkerSession {
   uint64_t handle() const { return arguments_.handle; }
   // The task of the master.
   const std::string& master() const { return arguments_.master; }
+  const ResourceManager& resources() const { return *arguments_.resources; }
   // Whether tensors of float32 that leave the task are shortened.
   bool shortens_floats() const { return arguments_.shortens_floats; }
   // Adds the number of registered graphs, and the steps that run, with what they wait for.

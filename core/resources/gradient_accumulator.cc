@@ -18,9 +18,13 @@ Status GradientAccumulator::Apply(int64_t local_step, const Gradient& gradient) 
   AllEnded ended;
   {
     absl::MutexLock lock(&mutex_);
-    if (local_step < global_step_) return absl::OkStatus();
+    if (local_step < global_step_) {
+      ++counts_.dropped;
+      return absl::OkStatus();
+    }
     MS_RETURN_IF_ERROR(sum_->Add(gradient));
     ++count_;
+    ++counts_.applied;
     Advance(&ended);
   }
   Tell(std::move(ended));
@@ -60,6 +64,11 @@ int64_t GradientAccumulator::num_accumulated() const {
   return count_;
 }
 
+GradientCounts GradientAccumulator::counts() const {
+  absl::MutexLock lock(&mutex_);
+  return counts_;
+}
+
 void GradientAccumulator::Drop() {
   AllEnded ended;
   {
@@ -68,6 +77,7 @@ void GradientAccumulator::Drop() {
     takers_.clear();
     sum_ = MakeGradientSum(spec_);
     count_ = 0;
+    counts_ = {};
     global_step_ = 0;
   }
   Tell(std::move(ended));

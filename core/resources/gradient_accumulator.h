@@ -33,6 +33,12 @@ struct AccumulatorSpec {
   bool takes_mean = true;  // false: their sum
 };
 
+// The gradients that an accumulator got since it began.
+struct GradientCounts {
+  int64_t applied = 0;  // added to a sum
+  int64_t dropped = 0;  // stale: of an earlier step than the accumulator's
+};
+
 // The sum of some gradients. Not thread-safe.
 class GradientSum {
  public:
@@ -62,8 +68,8 @@ class GradientAccumulator final : public Resource {
   const std::string& name() const { return name_; }
   const AccumulatorSpec& spec() const { return spec_; }
 
-  // Adds a gradient that was computed in step `local_step`. Drops it if the accumulator is at a
-  // later step. INVALID_ARGUMENT for a gradient of another type or shape.
+  // Adds a gradient that was computed in step `local_step`. Drops it, and counts it, if the
+  // accumulator is at a later step. INVALID_ARGUMENT for a gradient of another type or shape.
   Status Apply(int64_t local_step, const Gradient& gradient) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes the sum or mean when at least `num_required` gradients were added, and goes to the next
   // step.
@@ -72,6 +78,7 @@ class GradientAccumulator final : public Resource {
   void Cancel(Ticket ticket) ABSL_LOCKS_EXCLUDED(mutex_);
   void SetGlobalStep(int64_t step) ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t num_accumulated() const ABSL_LOCKS_EXCLUDED(mutex_);
+  GradientCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends all waiting operations with CANCELLED, and begins anew.
   void Drop() override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -100,6 +107,7 @@ class GradientAccumulator final : public Resource {
   std::unique_ptr<GradientSum> sum_ ABSL_GUARDED_BY(mutex_);
   int64_t global_step_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // of gradients in the sum
+  GradientCounts counts_ ABSL_GUARDED_BY(mutex_);
   std::deque<Taker> takers_ ABSL_GUARDED_BY(mutex_);
 };
 

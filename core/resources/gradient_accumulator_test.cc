@@ -59,6 +59,11 @@ class GradientAccumulatorTest : public ::testing::Test {
   void Take(int64_t num_required, Attempt* attempt) {
     accumulator->Take(attempt, num_required, attempt->Callback());
   }
+  void ExpectCounts(int64_t applied, int64_t dropped) {
+    const GradientCounts counts = accumulator->counts();
+    EXPECT_EQ(counts.applied, applied);
+    EXPECT_EQ(counts.dropped, dropped);
+  }
   void ExpectRefused(const Gradient& gradient, const std::string& text) {
     const Status status = accumulator->Apply(0, gradient);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -140,6 +145,32 @@ TEST_F(GradientAccumulatorTest, GradientsOfEarlierStepsAreDropped) {
   EXPECT_EQ(accumulator->num_accumulated(), 1);
 }
 
+TEST_F(GradientAccumulatorTest, CountsWhatItAddedAndWhatItDropped) {
+  MakeDense();
+  ExpectCounts(0, 0);
+  Apply(Dense({1, 1}));
+  Apply(Dense({2, 2}));
+  Attempt take;
+  Take(2, &take);
+  ExpectCounts(2, 0);  // a take changes neither
+  Apply(Dense({5, 5}), 0);
+  Apply(Dense({5, 5}), 0);
+  Apply(Dense({5, 5}), 1);
+  ExpectCounts(3, 2);
+  ExpectRefused({{}, Tensor::Vector<int32_t>({1, 2})}, "type float32, got int32");
+  EXPECT_FALSE(accumulator->Apply(1, Dense({1, 2, 3})).ok());
+  ExpectCounts(3, 2);  // what is refused is neither
+}
+
+TEST_F(GradientAccumulatorTest, CountsGradientsOfRows) {
+  MakeSparse();
+  accumulator->SetGlobalStep(4);
+  Apply(Rows({3, 1}, {1, 1, 2, 2}), 3);
+  Apply(Rows({3, 1}, {1, 1, 2, 2}), 4);
+  Apply(Rows({}, {}), 4);
+  ExpectCounts(2, 1);
+}
+
 TEST_F(GradientAccumulatorTest, RefusesOtherTypesAndShapes) {
   MakeDense();
   ExpectRefused(Dense({1, 2, 3}), "Shape mismatch: expected [2], got [3]");
@@ -208,13 +239,17 @@ TEST_F(GradientAccumulatorTest, ADroppedAccumulatorIsAsNew) {
   MakeDense();
   Apply(Dense({1, 2}));
   accumulator->SetGlobalStep(3);
+  Apply(Dense({1, 2}), 2);
+  ExpectCounts(1, 1);
   Attempt take;
   Take(2, &take);
   accumulator->Drop();
   EXPECT_EQ(take.status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(accumulator->num_accumulated(), 0);
+  ExpectCounts(0, 0);
   Apply(Dense({1, 2}), 0);
   EXPECT_EQ(accumulator->num_accumulated(), 1);
+  ExpectCounts(1, 0);
 }
 
 }  // namespace

@@ -110,6 +110,16 @@ void ResourceManager::Reset(absl::Span<const std::string> containers) {
   DropAll(dropped);
 }
 
+std::vector<PlacedResource> ResourceManager::AllOf(absl::string_view type) const {
+  std::vector<PlacedResource> found;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [key, resource] : resources_) {
+    const auto& [container, of_type, name] = key;
+    if (of_type == type) found.push_back({container, name, resource});
+  }
+  return found;
+}
+
 std::vector<ResourceRef<Variable>> ResourceManager::Variables() const {
   std::vector<ResourceRef<Variable>> variables;
   absl::MutexLock lock(&mutex_);

@@ -22,6 +22,13 @@
 
 namespace millstream {
 
+// A resource and its place.
+struct PlacedResource {
+  std::string container;
+  std::string name;
+  ResourceRef<Resource> resource;
+};
+
 // Owns resources by container, name and type. The default container is "" or "localhost".
 // Thread-safe. No member of a resource is called under the lock.
 class ResourceManager {
@@ -74,6 +81,9 @@ class ResourceManager {
   // Drops the named containers, or all if none is named. Ignores containers that do not exist.
   void Reset(absl::Span<const std::string> containers) ABSL_LOCKS_EXCLUDED(mutex_);
   int num_resources() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // All resources of the type, by container and name. To hold one is as what a plan does: see
+  // Resource::KeepsItsName.
+  std::vector<PlacedResource> AllOf(absl::string_view type) const ABSL_LOCKS_EXCLUDED(mutex_);
   // All variables.
   std::vector<ResourceRef<Variable>> Variables() const ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -69,6 +69,21 @@ TEST_F(ResourceManagerTest, TypesHaveNamesOfTheirOwn) {
   EXPECT_THAT(std::string(missing.message()), HasSubstr("container 'c' has no Box called 'w'"));
 }
 
+TEST_F(ResourceManagerTest, ListsTheResourcesOfAType) {
+  const ResourceRef<Box> second = BoxOf("c", "x");
+  const ResourceRef<Box> first = BoxOf("localhost", "y");
+  VariableOf("", "w");
+  const std::vector<PlacedResource> boxes = resources_.AllOf(Box::kType);
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_EQ(boxes[0].container, "");
+  EXPECT_EQ(boxes[0].name, "y");
+  EXPECT_EQ(boxes[0].resource.get(), first.get());
+  EXPECT_EQ(boxes[1].container, "c");
+  EXPECT_EQ(boxes[1].name, "x");
+  EXPECT_EQ(boxes[1].resource.get(), second.get());
+  EXPECT_TRUE(resources_.AllOf("Shelf").empty());
+}
+
 TEST_F(ResourceManagerTest, HandlesThatContradictAreRefused) {
   VariableOf("", "w");
   const Status dtype = resources_.LookupOrCreateVariable("", "w", DataType::kInt32, {2}).status();

@@ -89,6 +89,16 @@ Status NumAccumulated(StructuralFrame* frame) {
   return absl::OkStatus();
 }
 
+Status Counts(StructuralFrame* frame) {
+  MS_ASSIGN_OR_RETURN(const GradientAccumulator* const accumulator, AccumulatorOf(*frame));
+  const GradientCounts counts = accumulator->counts();
+  MS_ASSIGN_OR_RETURN(const Tensor applied, frame->AllocateOutput(0, Shape()));
+  MS_ASSIGN_OR_RETURN(const Tensor dropped, frame->AllocateOutput(1, Shape()));
+  *applied.data<int64_t>() = counts.applied;
+  *dropped.data<int64_t>() = counts.dropped;
+  return absl::OkStatus();
+}
+
 Status SetGlobalStep(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(GradientAccumulator* const accumulator, AccumulatorOf(*frame));
   MS_ASSIGN_OR_RETURN(const int64_t step, ScalarAt(*frame, 1));
@@ -160,6 +170,7 @@ MILLSTREAM_HOST_KERNEL("ResourceAccumulatorApplyGradient", HostFunction<&ApplyGr
 MILLSTREAM_HOST_KERNEL("ResourceAccumulatorNumAccumulated", HostFunction<&NumAccumulated>);
 MILLSTREAM_HOST_KERNEL("ResourceAccumulatorSetGlobalStep", HostFunction<&SetGlobalStep>);
 MILLSTREAM_HOST_KERNEL("ResourceAccumulatorTakeGradient", TakeGradientKernel);
+MILLSTREAM_HOST_KERNEL("_AccumulatorCounts", HostFunction<&Counts>);
 MILLSTREAM_HOST_KERNEL("_SparseAccumulatorApplyGradient", HostFunction<&ApplySparseGradient>);
 MILLSTREAM_HOST_KERNEL("_SparseAccumulatorTakeGradient", TakeGradientKernel);
 

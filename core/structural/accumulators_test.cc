@@ -52,6 +52,14 @@ class AccumulatorsTest : public SessionTest {
   int Count(const Output& handle) {
     return *Value(Op("ResourceAccumulatorNumAccumulated", {handle})).data<int32_t>();
   }
+  // Of gradients that were added, and of stale ones.
+  std::vector<int64_t> Counts(const Output& handle) {
+    const Node* const counts = Added(build.NodeOf("_AccumulatorCounts", {handle}, {}));
+    const auto result = Run({counts->output(0), counts->output(1)});
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok()) return {};
+    return {*(*result)[0].data<int64_t>(), *(*result)[1].data<int64_t>()};
+  }
   std::vector<float> Get(const Output& fetch) { return Elements<float>(Value(fetch)); }
 };
 
@@ -68,6 +76,24 @@ TEST_F(AccumulatorsTest, GradientsOfStepsAreTakenTogether) {
             absl::OkStatus());
   EXPECT_EQ(Execute({apply}), absl::OkStatus());
   EXPECT_EQ(Count(sum), 1);
+}
+
+TEST_F(AccumulatorsTest, AStepReadsHowManyGradientsWereDropped) {
+  const Output sum = Accumulator("a", PartialShape({2}));
+  const Output rows = Accumulator("rows", PartialShape({4, 1}), true);
+  const Node* const apply = Apply(sum, {1, 2});
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_THAT(Counts(sum), ElementsAre(1, 0));
+  EXPECT_THAT(Get(Take(sum, 1)), ElementsAre(1, 2));
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_EQ(Execute({apply}), absl::OkStatus());
+  EXPECT_THAT(Counts(sum), ElementsAre(1, 2));
+  const Tensor one = Tensor::Of<float>(Shape({1, 1}), {5});
+  EXPECT_EQ(Execute({ApplyRows(rows, {2}, one, {})}), absl::OkStatus());
+  EXPECT_THAT(Counts(rows), ElementsAre(1, 0));
+  const Output variable = Variable("v", kFloat, PartialShape::Scalar());
+  const Node* const of_other = Added(build.NodeOf("_AccumulatorCounts", {variable}, {}));
+  ExpectError(Error(of_other->output(0)), kInvalid, {"'handle' is no handle of an accumulator"});
 }
 
 TEST_F(AccumulatorsTest, RowsOfStepsAreTakenTogether) {

@@ -1,6 +1,6 @@
 // Accumulators: sums of gradients that steps bring, which another step takes. The ops on references
 // are for imported graphs alone (references.cc); those that sparse gradients have are run by the
-// internal ops on handles of the same names, after "_".
+// internal ops on handles of the same names, after "_". _AccumulatorCounts is our own.
 #include "framework/op_registry.h"
 #include "framework/ops/type_sets.h"
 #include "framework/shape_context.h"
@@ -130,6 +130,15 @@ void NumAccumulated(OpSpec* spec) {
       .Doc(R"(Gives the number of gradients that an accumulator has added up.)");
 }
 
+void Counts(OpSpec* spec) {
+  spec->Output("applied: int64")
+      .Output("dropped: int64")
+      .Shape(CountShape)
+      .Doc(R"(Gives how many gradients an accumulator has added up since it began, and dropped.
+
+Those are dropped whose step is before the accumulator's. Takes do not change the numbers.)");
+}
+
 void SetGlobalStep(OpSpec* spec) {
   spec->Input("new_global_step: int64")
       .Shape(NumberShape)
@@ -150,6 +159,7 @@ MILLSTREAM_OP("SparseAccumulatorTakeGradient").With(OnReference).With(TakeSparse
 MILLSTREAM_OP("_SparseAccumulatorTakeGradient").With(OnHandle).With(TakeSparseGradient);
 MILLSTREAM_OP("AccumulatorNumAccumulated").With(OnReference).With(NumAccumulated);
 MILLSTREAM_OP("ResourceAccumulatorNumAccumulated").With(OnHandle).With(NumAccumulated);
+MILLSTREAM_OP("_AccumulatorCounts").With(OnHandle).With(Counts);
 MILLSTREAM_OP("AccumulatorSetGlobalStep").With(OnReference).With(SetGlobalStep);
 MILLSTREAM_OP("ResourceAccumulatorSetGlobalStep").With(OnHandle).With(SetGlobalStep);
 

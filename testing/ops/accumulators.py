@@ -20,6 +20,8 @@ define_tests(
     reference=_BETWEEN_STEPS,
     determinism=_IN_ORDER,
 )
-define_tests([f"Resource{name}" for name in _OTHERS], reference=_BETWEEN_STEPS)
+define_tests(
+    ["_AccumulatorCounts", *(f"Resource{name}" for name in _OTHERS)], reference=_BETWEEN_STEPS
+)
 define_tests([*_DENSE, *_SPARSE], reference=_REPLACED, determinism=_IN_ORDER)
 define_tests(_OTHERS, reference=_REPLACED)
