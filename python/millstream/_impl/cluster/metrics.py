@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any
 
 from millstream._impl.base import errors
-from millstream._impl.cluster.status import TaskStatus, task_status
+from millstream._impl.cluster.status import Accumulator, TaskStatus, task_status
 from millstream._impl.session import waits
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -178,7 +178,21 @@ def metrics_text(status: TaskStatus) -> str:
         {peer: traffic.sent_bytes for peer, traffic in peers.items()})  # fmt: skip
     add("received_bytes_total", "counter", "Bytes of messages from another task.",
         {peer: traffic.received_bytes for peer, traffic in peers.items()})  # fmt: skip
+    sums = {_place(one): one for one in status.accumulators}
+    add("gradients_applied_total", "counter", "Gradients that an accumulator has added up.",
+        {place: one.applied for place, one in sums.items()})  # fmt: skip
+    add("stale_gradients_dropped_total", "counter",
+        "Gradients of earlier steps, which an accumulator has dropped.",
+        {place: one.dropped for place, one in sums.items()})  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _place(accumulator: Accumulator) -> str:
+    """Its labels; those that most have not are left out, which is the same to Prometheus."""
+    more = {"container": accumulator.container, "session": accumulator.session}
+    return _labels(
+        accumulator=accumulator.name, **{name: text for name, text in more.items() if text}
+    )
 
 
 def _labels(**labels: str) -> str:

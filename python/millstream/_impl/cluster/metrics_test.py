@@ -13,7 +13,7 @@ import pytest
 import millstream as tf
 from millstream._impl.cluster import server as server_module
 from millstream._impl.cluster.metrics import metrics_text
-from millstream._impl.cluster.status import TaskStatus, Traffic
+from millstream._impl.cluster.status import Accumulator, TaskStatus, Traffic
 
 # A line of the format: a name, labels with escaped texts, and a number.
 _SAMPLE = re.compile(
@@ -134,6 +134,36 @@ def test_tasks_of_a_host_have_ports_one_behind_the_other(job: str, index: int, p
     assert server_module._metrics_port("9000", definition) == port
     assert server_module._metrics_port("auto", definition) == 0
     assert server_module._metrics_port("0", definition) == 0
+
+
+def test_stale_gradients_are_counted_by_accumulator() -> None:
+    server = tf.train.Server.create_local_server()
+    url = tf.cluster.serve_metrics(server)
+    with tf.Graph().as_default(), tf.Session(server.target) as sess:
+        mean = tf.ConditionalAccumulator(tf.float32, shared_name="counted_in_metrics")
+        sess.run(mean.set_global_step(5))
+        sess.run(mean.apply_grad(1.0, local_step=5))
+        for _ in range(2):
+            sess.run(mean.apply_grad(1.0, local_step=4))
+        values = _samples(_get(f"{url}/metrics").read().decode())
+    of_it = '{accumulator="counted_in_metrics"}'
+    assert values[f"millstream_gradients_applied_total{of_it}"] == 1
+    assert values[f"millstream_stale_gradients_dropped_total{of_it}"] == 2
+
+
+def test_accumulators_of_one_name_have_lines_of_their_own() -> None:
+    sums = (
+        Accumulator("", "w:0/grad_accum", "", 7, 1),
+        Accumulator("c", "w:0/grad_accum", "", 8, 2),
+        Accumulator("", "w:0/grad_accum", "00ff", 9, 3),
+    )
+    status = TaskStatus("/job:a", "00ff", 2.5, 1, 1, 2, 30, 4, 20, 3, 1, (), {}, (), sums)
+    values = _samples(metrics_text(status))
+    dropped = "millstream_stale_gradients_dropped_total"
+    assert values[dropped + '{accumulator="w:0/grad_accum"}'] == 1
+    assert values[dropped + '{accumulator="w:0/grad_accum",container="c"}'] == 2
+    assert values[dropped + '{accumulator="w:0/grad_accum",session="00ff"}'] == 3
+    assert sum(name.startswith("millstream_gradients_applied_total") for name in values) == 3
 
 
 def test_labels_are_escaped_and_peers_have_lines_of_their_own() -> None:

@@ -41,6 +41,20 @@ class RunningStep:
 
 
 @dataclasses.dataclass(frozen=True)
+class Accumulator:
+    """The gradients that an accumulator of a task added up, and the stale ones that it dropped.
+
+    `session` is that of the isolated session that has it, and "" if sessions share it.
+    """
+
+    container: str
+    name: str
+    session: str
+    applied: int
+    dropped: int
+
+
+@dataclasses.dataclass(frozen=True)
 class TaskStatus:
     """What a task says of itself. Counts begin when the task does."""
 
@@ -58,6 +72,7 @@ class TaskStatus:
     lost: tuple[str, ...]
     traffic: dict[str, Traffic]
     running: tuple[RunningStep, ...]
+    accumulators: tuple[Accumulator, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +104,10 @@ def status(target: str) -> list[ClusterTask]:
         ``led_steps`` and ``failed_led_steps`` (of this task as the master), ``sessions``,
         ``led_sessions``, ``graphs`` (registered parts), ``traffic`` (``sent_bytes`` and
         ``received_bytes`` by task), ``lost`` and ``losses`` (tasks that its heartbeats do not
-        reach, and how often that happened), ``incarnation``, ``up_seconds``, and ``running``: the
-        steps that run, with what they wait for.
+        reach, and how often that happened), ``incarnation``, ``up_seconds``, ``running`` (the
+        steps that run, with what they wait for) and ``accumulators``: of each its ``name``,
+        ``container`` and isolated ``session``, and how many gradients were ``applied``, and
+        ``dropped`` because they were of an earlier step.
 
     Raises
     ------
@@ -133,6 +150,7 @@ def task_status(fields: dict[str, Any]) -> TaskStatus:
             "lost": tuple(fields["lost"]),
             "traffic": {peer: Traffic(**counts) for peer, counts in fields["traffic"].items()},
             "running": tuple(_running_step(step) for step in fields["running"]),
+            "accumulators": tuple(Accumulator(**one) for one in fields["accumulators"]),
         }
     )
 

@@ -15,6 +15,7 @@ from millstream._impl.ops import array_creation, control_ops
 from millstream._impl.ops.accumulators import (
     ConditionalAccumulator,
     ConditionalAccumulatorBase,
+    GradientCounts,
     SparseConditionalAccumulator,
 )
 from millstream._impl.ops.indexed_slices import IndexedSlices
@@ -40,7 +41,8 @@ class SyncReplicasOptimizer(Optimizer):
     `replicas_to_aggregate` replicas, the chief's queue runner applies their means and increases the
     global step, and gives each replica a token with it. A replica's training step ends when it has
     a token. Gradients that were computed for an earlier step are dropped, so that the slowest
-    replicas of more than `replicas_to_aggregate` hold up nobody.
+    replicas of more than `replicas_to_aggregate` hold up nobody. `gradient_counts`, which 1.15 has
+    not, says how many were.
 
     Parameters
     ----------
@@ -102,6 +104,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._global_step: Any = None
         self._tokens: Any = None
         self._runner: QueueRunner | None = None
+        self._accumulators: dict[str, tuple[ConditionalAccumulatorBase, str]] = {}
         self.local_step_init_op: Tensor | None = None
         self.chief_init_op: Operation | None = None
         self.ready_for_local_init_op: Tensor | None = None
@@ -161,8 +164,9 @@ class SyncReplicasOptimizer(Optimizer):
                     token = self._tokens.dequeue()
                 train = variable_ops.assign(local_step, token)
             self._make_runner(means)
+            self._accumulators = accumulators
             starts: list[Any] = [self.local_step_init_op]
-            for accumulator, device in accumulators:
+            for accumulator, device in accumulators.values():
                 with scopes.device(device):
                     starts.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
             self.chief_init_op = control_ops.group(*starts)
@@ -170,11 +174,11 @@ class SyncReplicasOptimizer(Optimizer):
 
     def _accumulate(
         self, pairs: list[Any], local_step: Variable
-    ) -> tuple[list[Any], list[Any], list[tuple[ConditionalAccumulatorBase, str]]]:
-        """What gives gradients to accumulators, the means, and the accumulators."""
+    ) -> tuple[list[Any], list[Any], dict[str, tuple[ConditionalAccumulatorBase, str]]]:
+        """What gives gradients to accumulators, the means, and the accumulators by variable."""
         given: list[Any] = []
         means: list[Any] = []
-        accumulators: list[tuple[ConditionalAccumulatorBase, str]] = []
+        accumulators: dict[str, tuple[ConditionalAccumulatorBase, str]] = {}
         for gradient, variable in pairs:
             with scopes.device(variable.device):
                 if gradient is None:
@@ -197,7 +201,7 @@ class SyncReplicasOptimizer(Optimizer):
                     )
                     mean = accumulator.take_indexed_slices_grad(self._to_aggregate)
                 means.append((mean, variable))
-                accumulators.append((accumulator, variable.device))
+                accumulators[variable.name] = (accumulator, variable.device)
         return given, means, accumulators
 
     def _make_runner(self, means: list[Any]) -> None:
@@ -220,6 +224,39 @@ class SyncReplicasOptimizer(Optimizer):
             with scopes.control_dependencies([give]):
                 give = self._averages.apply(self._averaged)
         self._runner = QueueRunner(dummy, [give])
+
+    def gradient_counts(self) -> dict[str, GradientCounts]:
+        """How many gradients of each variable were added up, and how many stale ones dropped.
+
+        Each call adds operations to the graph, so it belongs before a session that finalizes it.
+
+        Returns
+        -------
+        dict
+            ``applied`` and ``dropped``, tensors that any replica may fetch, by the variable's name.
+            They count the gradients of all replicas since the accumulator began: with its session
+            or, in a cluster, with the task that holds the variable.
+
+        Raises
+        ------
+        ValueError
+            `apply_gradients` was not called.
+
+        Examples
+        --------
+        >>> w = tf.Variable(1.0, name="w")
+        >>> opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1)
+        >>> train = opt.minimize(w * w, global_step=tf.train.get_or_create_global_step())
+        >>> sorted(opt.gradient_counts())
+        ['w:0']
+        """
+        if not self._accumulators:
+            raise ValueError("gradient_counts() should be called after apply_gradients().")
+        counts: dict[str, GradientCounts] = {}
+        for variable, (accumulator, device) in self._accumulators.items():
+            with scopes.device(device):
+                counts[variable] = accumulator.gradient_counts()
+        return counts
 
     def get_chief_queue_runner(self) -> QueueRunner:
         """The queue runner that applies the means, for the chief to run.

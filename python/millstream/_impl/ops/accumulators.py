@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
@@ -17,12 +17,23 @@ from millstream._impl.values.dtypes import DType, as_dtype
 from millstream._impl.values.tensor_shape import TensorShape, as_shape
 
 
+class GradientCounts(NamedTuple):
+    """How many gradients an accumulator got since it began: scalars of int64.
+
+    `dropped` are the stale ones, which were computed in an earlier step than the accumulator's.
+    `applied` were added up. After a `Session.run` of it, the same with numbers.
+    """
+
+    applied: Any
+    dropped: Any
+
+
 @public("ConditionalAccumulatorBase")
 class ConditionalAccumulatorBase:
     """What all accumulators have in common.
 
     An accumulator counts steps. Each take begins the next one, and gradients that were computed in
-    earlier steps are dropped.
+    earlier steps are dropped. `gradient_counts`, which 1.15 has not, says how many.
 
     Parameters
     ----------
@@ -66,6 +77,35 @@ class ConditionalAccumulatorBase:
             self._accumulator_ref, name=name or f"{self.name}_NumAccumulated"
         )
         return count
+
+    def gradient_counts(self, name: str | None = None) -> GradientCounts:
+        """How many gradients were added up since the accumulator began, and how many dropped.
+
+        Parameters
+        ----------
+        name
+            Name of the operation.
+
+        Returns
+        -------
+        GradientCounts
+            ``applied`` and ``dropped``: scalar tensors of int64, which takes do not change. They
+            begin anew with the accumulator: with its session or, in a cluster, with its task.
+
+        Examples
+        --------
+        >>> mean = tf.ConditionalAccumulator(tf.float32, shape=[])
+        >>> mean.set_global_step(3).run()
+        >>> for step in (2, 3, 2):
+        ...     mean.apply_grad(1.0, local_step=step).run()
+        >>> counts = tf.get_default_session().run(mean.gradient_counts())
+        >>> int(counts.applied), int(counts.dropped)
+        (1, 2)
+        """
+        applied, dropped = gen_ops._accumulator_counts(
+            self._accumulator_ref, name=name or f"{self.name}_GradientCounts"
+        )
+        return GradientCounts(applied, dropped)
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """Set the step of the accumulator.

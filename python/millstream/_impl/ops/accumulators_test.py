@@ -44,6 +44,26 @@ def test_gradients_of_earlier_steps_are_dropped() -> None:
     assert int(mean.num_accumulated().eval()) == 1
 
 
+def test_gradients_that_are_added_and_dropped_are_counted(session: tf.Session) -> None:
+    mean = tf.ConditionalAccumulator(tf.float32, name="mean")
+    counts = mean.gradient_counts()
+    assert counts.applied.op.name == "mean_GradientCounts"
+    assert [one.dtype for one in counts] == [tf.int64, tf.int64]
+    assert [one.shape.as_list() for one in counts] == [[], []]
+    stale = mean.apply_grad(1.0, local_step=0)
+    session.run(stale)
+    assert session.run(counts) == (1, 0)
+    session.run(mean.take_grad(1))
+    session.run(stale)
+    session.run(stale)
+    found = session.run(counts)
+    assert (found.applied, found.dropped) == (1, 2)
+    rows = tf.SparseConditionalAccumulator(tf.float32, shape=[4])
+    session.run(rows.set_global_step(2))
+    session.run(rows.apply_grad([1], [3.0], local_step=1))
+    assert session.run(rows.gradient_counts("of_rows")) == (0, 1)
+
+
 def test_a_take_waits_for_other_steps(session: tf.Session) -> None:
     mean = tf.ConditionalAccumulator(tf.float32, shape=[])
     value = tf.placeholder(tf.float32, [])

@@ -9,7 +9,7 @@ import sys
 
 from millstream._impl.base import errors
 from millstream._impl.cluster.environment import from_environment
-from millstream._impl.cluster.status import ClusterTask, RunningStep, status
+from millstream._impl.cluster.status import ClusterTask, RunningStep, TaskStatus, status
 
 _HEADINGS = (
     *("TASK", "STATE", "UP", "STEPS", "FAILED", "RUNNING", "LED", "SESSIONS", "GRAPHS", "SENT"),
@@ -92,7 +92,8 @@ def status_text(tasks: list[ClusterTask]) -> str:
     Returns
     -------
     str
-        A line for each task, and below them one for each step that runs.
+        A line for each task, and below them one for each task with accumulators, one for each
+        accumulator that has dropped gradients, and one for each step that runs.
     """
     rows = [_HEADINGS, *(_row(task) for task in tasks)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADINGS))]
@@ -101,13 +102,16 @@ def status_text(tasks: list[ClusterTask]) -> str:
     for task in tasks:
         if task.status is not None:
             lines += [f"{_short(task.task)} has lost {_short(one)}" for one in task.status.lost]
+    sums = [line for task in tasks if task.status is not None for line in _gradients(task.status)]
     waits = [
         f"  {_short(task.task)} {_step_text(step)}"
         for task in tasks
         if task.status is not None
         for step in task.status.running
     ]
-    return "\n".join([*lines, *(["", "Running:", *waits] if waits else [])])
+    gradients = ["", "Gradients:", *sums] if sums else []
+    running = ["", "Running:", *waits] if waits else []
+    return "\n".join([*lines, *gradients, *running])
 
 
 def _row(task: ClusterTask) -> tuple[str, ...]:
@@ -129,6 +133,23 @@ def _row(task: ClusterTask) -> tuple[str, ...]:
         _bytes(sum(traffic.received_bytes for traffic in found.traffic.values())),
         found.incarnation,
     )
+
+
+def _gradients(found: TaskStatus) -> list[str]:
+    """How many gradients the task's accumulators got; those that dropped none have no line."""
+    if not found.accumulators:
+        return []
+    task = _short(found.task)
+    applied = sum(one.applied for one in found.accumulators)
+    dropped = sum(one.dropped for one in found.accumulators)
+    return [
+        f"  {task} has added {applied}, and dropped {dropped} stale ones",
+        *(
+            f"  {task} has added {one.applied}, and dropped {one.dropped} stale ones, of {one.name}"
+            for one in found.accumulators
+            if one.dropped
+        ),
+    ]
 
 
 def _aligned(row: tuple[str, ...], widths: list[int]) -> str:

@@ -10,6 +10,7 @@ import pytest
 import millstream as tf
 from millstream._impl.cluster.local_cluster import free_addresses
 from millstream._impl.cluster.status import (
+    Accumulator,
     ClusterTask,
     RunningStep,
     TaskStatus,
@@ -64,6 +65,18 @@ def test_the_table_says_who_waits_for_whom() -> None:
             "b:0 of /job:ps/task:0, w:0 of /job:ps/task:0",
         ]
     )
+
+
+def test_stale_gradients_are_counted_below_the_table() -> None:
+    sums = (Accumulator("", "w:0/grad_accum", "", 40, 3), Accumulator("", "b:0", "", 41, 0))
+    ps = TaskStatus(_PS, "18ab", 59.9, 1, 0, 2, 1200, 0, 0, 0, 0, (), {}, (), sums)
+    lines = status_text([ClusterTask(_PS, "localhost:1", "", ps)]).splitlines()
+    assert lines[2:] == [
+        "",
+        "Gradients:",
+        "  /job:ps/task:0 has added 81, and dropped 3 stale ones",
+        "  /job:ps/task:0 has added 40, and dropped 3 stale ones, of w:0/grad_accum",
+    ]
 
 
 def test_the_command_asks_the_cluster(
