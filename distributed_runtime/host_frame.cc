@@ -1,5 +1,6 @@
 #include "distributed_runtime/host_frame.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace millstream {
 namespace {
@@ -19,6 +22,16 @@ constexpr size_t kMostDescriptors = 16;         // of one call of recvmsg
 
 Status NoFrame() {
   return errors::InvalidArgument("its bytes are no frame of this version of Millstream");
+}
+
+// The system drops descriptors for which the receiver has no room.
+Status NoDescriptor() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "this process could not take the descriptor of a message's shared memory; it may "
+      "have ",
+      limit.rlim_cur, " descriptors (ulimit -n)"));
 }
 
 // Of a head that came in.
@@ -173,6 +186,8 @@ StatusOr<size_t> FrameReader::Receive(char* out, size_t size) {
       descriptors_.push_back(descriptor);
     }
   }
+  // The next descriptor to come would be taken for that of this frame.
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return NoDescriptor();
   return static_cast<size_t>(received);
 }
 

@@ -69,7 +69,7 @@ class FrameReader {
   FrameReader& operator=(const FrameReader&) = delete;
 
   // Waits for the next frame. UNAVAILABLE if the connection has ended; INVALID_ARGUMENT for bytes
-  // that are no frame.
+  // that are no frame; RESOURCE_EXHAUSTED if the process has no descriptor free for a frame's.
   StatusOr<Frame> Read();
 
  private:

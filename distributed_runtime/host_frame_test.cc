@@ -1,5 +1,12 @@
 #include "distributed_runtime/host_frame.h"
 
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -63,6 +70,53 @@ TEST(HostFrameTest, SegmentsAndDescriptorsThatAreNotThereAreRefused) {
   Frame descriptor = Request();
   descriptor.head.has_descriptor = 1;
   EXPECT_EQ(CodeOf(descriptor.Encode()), absl::StatusCode::kInvalidArgument);
+}
+
+// Sends a frame whose descriptor is the socket.
+void SendWithDescriptor(int socket) {
+  Frame frame = Request();
+  frame.head.has_descriptor = 1;
+  std::string bytes = frame.Encode();
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &socket, sizeof(int));
+  EXPECT_EQ(sendmsg(socket, &message, 0), static_cast<ssize_t>(bytes.size()));
+}
+
+TEST(HostFrameTest, ADescriptorComesWithItsFrame) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  SendWithDescriptor(ends[0]);
+  const StatusOr<Frame> frame = FrameReader(ends[1]).Read();
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_GE(frame->descriptor, 0);
+  for (const int descriptor : {frame->descriptor, ends[0], ends[1]}) close(descriptor);
+}
+
+// Reads a frame with a descriptor where none may be opened. Ends the process.
+[[noreturn]] void ReadWithoutDescriptors() {
+  int ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::_Exit(1);
+  SendWithDescriptor(ends[0]);
+  const rlimit none{};
+  if (setrlimit(RLIMIT_NOFILE, &none) != 0) std::_Exit(1);
+  const Status status = FrameReader(ends[1]).Read().status();
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::_Exit(status.code() == absl::StatusCode::kResourceExhausted ? 0 : 1);
+}
+
+TEST(HostFrameDeathTest, AProcessThatMayOpenNoMoreSaysSo) {
+  EXPECT_EXIT(ReadWithoutDescriptors(), ::testing::ExitedWithCode(0),
+              "could not take the descriptor .* may have 0 descriptors");
 }
 
 }  // namespace
