@@ -138,13 +138,16 @@ class SyncReplicasOptimizer(Optimizer):
         if global_step is None:
             raise ValueError("Global step is required to check staleness")
         self._global_step = global_step
-        local_step = Variable(
-            0,
-            trainable=False,
-            collections=[GraphKeys.LOCAL_VARIABLES],
-            dtype=global_step.dtype.base_dtype,
-            name="sync_rep_local_step",
-        )
+        # A variable of the replica's own: on a parameter server, where a device setter puts
+        # variables, all replicas would share it, and no gradient would be stale.
+        with scopes.colocate_with(control_ops.no_op()):
+            local_step = Variable(
+                0,
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+                dtype=global_step.dtype.base_dtype,
+                name="sync_rep_local_step",
+            )
         self.local_step_init_op = variable_ops.assign(local_step, global_step)
         self.ready_for_local_init_op = variable_ops.report_uninitialized_variables(
             global_step.graph.get_collection(GraphKeys.GLOBAL_VARIABLES)

@@ -34,9 +34,7 @@ class _Worker:
             self.optimizer = tf.train.SyncReplicasOptimizer(
                 tf.train.GradientDescentOptimizer(0.5), 1, total_num_replicas=2
             )
-            self.train = self.optimizer.minimize(
-                tf.reduce_sum(w) + rows, global_step=self.step
-            )
+            self.train = self.optimizer.minimize(tf.reduce_sum(w) + rows, global_step=self.step)
             self.counts = self.optimizer.gradient_counts()
             self.initializer = tf.global_variables_initializer()
         self.session = tf.Session(server.target, self.graph)
@@ -79,6 +77,21 @@ def test_gradients_of_the_slower_worker_are_dropped_and_counted() -> None:
     fast.session.close()
     slow.session.close()
     coordinator.join(threads)
+
+
+def test_each_worker_has_a_step_of_its_own() -> None:
+    cluster = tf.train.ClusterSpec({"ps": ["a:1"], "worker": ["b:1", "c:1"]})
+    setter = tf.train.replica_device_setter(cluster=cluster, worker_device="/job:worker/task:1")
+    with tf.Graph().as_default(), tf.device(setter):
+        w = tf.get_variable("w", initializer=[1.0, 2.0])
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.5), 2)
+        optimizer.minimize(tf.reduce_sum(w), global_step=step)
+        (local_step,) = tf.local_variables()
+        counts = optimizer.gradient_counts()
+    assert local_step.device == "/job:worker/task:1"
+    assert step.device == "/job:ps/task:0"
+    assert counts["w:0"].dropped.device == "/job:ps/task:0"
 
 
 def test_counts_are_those_of_a_built_optimizer() -> None:
