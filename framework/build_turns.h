@@ -7,6 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "framework/status.h"
 #include "framework/steady_time.h"
 
 namespace millstream {
@@ -28,10 +30,21 @@ class BuildTurns {
    public:
     // Waits while another turn has this key. REQUIRES: `key` outlives the turn, and this thread has
     // no turn for it.
-    Turn(BuildTurns* turns, const Key& key) : turns_(*turns), key_(key) { turns_.Take(&key_); }
+    Turn(BuildTurns* turns, const Key& key) : turns_(*turns), key_(key) {
+      while (!turns_.Take(&key_, absl::InfiniteFuture())) continue;
+    }
+    // The same. Meanwhile it calls go_on(), a Status, regularly and without a lock, so go_on() may
+    // run any code. An error of it ends the wait: this turn has ended then.
+    template <typename GoOn>
+    Turn(BuildTurns* turns, const Key& key, const GoOn& go_on) : turns_(*turns), key_(key) {
+      while (status_.ok() && !turns_.Take(&key_, SteadyNow() + kBetweenCalls)) status_ = go_on();
+      has_it_ = status_.ok();
+    }
     ~Turn() { End(); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
+    // The error of go_on() that ended the wait; else OK.
+    const Status& status() const { return status_; }
     // Lets another thread have the turn. Does nothing if it has ended already.
     void End() {
       if (has_it_) turns_.Return(&key_);
@@ -41,6 +54,7 @@ class BuildTurns {
    private:
     BuildTurns& turns_;
     const Key& key_;
+    Status status_;
     bool has_it_ = true;
   };
 
@@ -49,14 +63,21 @@ class BuildTurns {
   BuildTurns& operator=(const BuildTurns&) = delete;
 
  private:
+  // From one call of go_on() to the next.
+  static constexpr absl::Duration kBetweenCalls = absl::Milliseconds(50);
+
   bool IsTaken(const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return std::any_of(taken_.begin(), taken_.end(),
                        [&key](const Key* taken) { return *taken == key; });
   }
-  void Take(const Key* key) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // False: another turn had the key until `deadline`.
+  bool Take(const Key* key, absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    while (IsTaken(*key)) ended_.Wait(&mutex_);
+    while (IsTaken(*key)) {
+      if (!ended_.WaitUntil(&mutex_, deadline)) return false;
+    }
     taken_.push_back(key);
+    return true;
   }
   void Return(const Key* key) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

@@ -71,6 +71,48 @@ TEST(BuildTurnsTest, TheNextThreadGetsTheTurnWhenItEnds) {
   turn.End();  // a second time
 }
 
+TEST(BuildTurnsTest, AThreadMayStopWaiting) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  int calls = 0;
+  Status stopped;
+  std::thread other([&] {
+    const Turns::Turn never(&turns, key, [&calls] {
+      return ++calls < 3 ? absl::OkStatus() : absl::CancelledError("enough");
+    });
+    stopped = never.status();
+  });
+  other.join();
+  EXPECT_EQ(stopped, absl::CancelledError("enough"));
+  EXPECT_EQ(calls, 3);
+  const OtherBuilder next(&turns, key);
+  EXPECT_FALSE(next.HasTurn()) << "the first turn has not ended";
+  turn.End();
+  EXPECT_TRUE(next.GetsTurn());
+}
+
+TEST(BuildTurnsTest, AThreadThatIsAskedWhetherToGoOnGetsTheTurnWhenItEnds) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  std::atomic<int> calls{0};
+  absl::Notification has_turn;
+  std::thread other([&] {
+    const Turns::Turn later(&turns, key, [&calls] {
+      ++calls;
+      return absl::OkStatus();
+    });
+    EXPECT_EQ(later.status(), absl::OkStatus());
+    has_turn.Notify();
+  });
+  EXPECT_TRUE(Eventually([&calls] { return calls > 0; }));
+  EXPECT_FALSE(has_turn.HasBeenNotified());
+  turn.End();
+  EXPECT_TRUE(Eventually(has_turn));
+  other.join();
+}
+
 // What a builder does before it calls code that may want the same value.
 TEST(BuildTurnsTest, AThreadMayTakeAnotherTurnAfterTheEndOfIts) {
   Turns turns;

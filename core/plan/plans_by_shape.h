@@ -48,18 +48,26 @@ class PlansByShape {
   // plan for feeds of any shape; else the plan must have them as feed_shapes.
   //
   // Threads that want a plan wait for the thread that builds it. After an error one of them tries
-  // next, because the error may be that of the other's step. No lock is held over build().
-  // REQUIRES: build() calls turn->End() before it runs code that may want a plan of this object.
-  template <typename Build>
-  StatusOr<Compiled*> FindOrBuild(absl::Span<const Tensor> feeds, const Build& build)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  // next, because the error may be that of the other's step. A thread that waits calls go_on(), a
+  // Status, regularly; an error of it ends the wait and is returned. No lock is held over build()
+  // and go_on(). REQUIRES: build() calls turn->End() before it runs code that may want a plan of
+  // this object.
+  template <typename Build, typename GoOn>
+  StatusOr<Compiled*> FindOrBuild(absl::Span<const Tensor> feeds, const Build& build,
+                                  const GoOn& go_on) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (Compiled* found = Find(feeds)) return found;
     if (!IsFull()) {
-      MS_ASSIGN_OR_RETURN(Compiled* const plan, BuildForShapes(feeds, build));
+      MS_ASSIGN_OR_RETURN(Compiled* const plan, BuildForShapes(feeds, build, go_on));
       if (plan != nullptr) return plan;
     }
     if (Compiled* found = for_any_shape_.load(std::memory_order_acquire)) return found;
-    return BuildForAnyShape(build);
+    return BuildForAnyShape(build, go_on);
+  }
+  // The same for a thread that waits as long as it takes.
+  template <typename Build>
+  StatusOr<Compiled*> FindOrBuild(absl::Span<const Tensor> feeds, const Build& build)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    return FindOrBuild(feeds, build, [] { return absl::OkStatus(); });
   }
 
   // Calls visit(plan) for each plan.
@@ -81,20 +89,23 @@ class PlansByShape {
   }
 
   // Null: other plans have taken the room meanwhile.
-  template <typename Build>
-  StatusOr<Compiled*> BuildForShapes(absl::Span<const Tensor> feeds, const Build& build)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  template <typename Build, typename GoOn>
+  StatusOr<Compiled*> BuildForShapes(absl::Span<const Tensor> feeds, const Build& build,
+                                     const GoOn& go_on) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<Shape> shapes;
     for (const Tensor& feed : feeds) shapes.push_back(feed.shape());
-    PlanTurn turn(&turns_, shapes);
+    PlanTurn turn(&turns_, shapes, go_on);
+    MS_RETURN_IF_ERROR(turn.status());
     if (Compiled* found = Find(feeds)) return found;
     MS_ASSIGN_OR_RETURN(std::unique_ptr<Compiled> made, build(&shapes, &turn));
     return Keep(std::move(made), feeds);
   }
-  template <typename Build>
-  StatusOr<Compiled*> BuildForAnyShape(const Build& build) ABSL_LOCKS_EXCLUDED(mutex_) {
+  template <typename Build, typename GoOn>
+  StatusOr<Compiled*> BuildForAnyShape(const Build& build, const GoOn& go_on)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     const std::vector<Shape> any;
-    PlanTurn turn(&turns_, any);
+    PlanTurn turn(&turns_, any, go_on);
+    MS_RETURN_IF_ERROR(turn.status());
     if (Compiled* found = for_any_shape_.load(std::memory_order_acquire)) return found;
     MS_ASSIGN_OR_RETURN(std::unique_ptr<Compiled> made, build(nullptr, &turn));
     return KeepForAnyShape(std::move(made));

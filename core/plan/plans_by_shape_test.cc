@@ -112,6 +112,23 @@ TEST_F(PlansByShapeTest, ThreadsThatWantAPlanBuildItOnce) {
   for (Compiled* const plan : plans) EXPECT_EQ(plan, plans_.Find(Feeds(1)));
 }
 
+TEST_F(PlansByShapeTest, AThreadMayStopWaitingForAPlan) {
+  const auto build = [this](const std::vector<Shape>* shapes, PlanTurn*) { return Build(shapes); };
+  Status stopped;
+  const StatusOr<Compiled*> plan =
+      plans_.FindOrBuild(Feeds(1), [&](const std::vector<Shape>* shapes, PlanTurn*) {
+        std::thread other([&] {
+          const auto go_on = [] { return absl::CancelledError("enough"); };
+          stopped = plans_.FindOrBuild(Feeds(1), build, go_on).status();
+        });
+        other.join();
+        return Build(shapes);
+      });
+  EXPECT_EQ(stopped, absl::CancelledError("enough"));
+  EXPECT_EQ(plan.value(), plans_.Find(Feeds(1)));
+  EXPECT_EQ(builds_, 1);
+}
+
 TEST_F(PlansByShapeTest, OtherShapesDoNotWait) {
   const StatusOr<Compiled*> plan =
       plans_.FindOrBuild(Feeds(1), [this](const std::vector<Shape>* shapes, PlanTurn*) {

@@ -1,10 +1,12 @@
 #include "core/session/executable.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/host/step_profiling.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/partition/rendezvous.h"
+#include "core/step/step_context.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
@@ -95,9 +97,15 @@ StatusOr<StepPlan*> Executable::FindPlan(absl::Span<const Tensor> feeds,
   }
   if (StepPlan* plan = plans_.Find(feeds)) return plan;
   MS_RETURN_IF_ERROR(CheckFeedShapes(feeds));
-  return plans_.FindOrBuild(feeds, [&](const std::vector<Shape>* shapes, PlanTurn* turn) {
+  const auto compile = [&](const std::vector<Shape>* shapes, PlanTurn* turn) {
     const AskingRun run(options, turn);
     return builder_->Compile(shapes, &run.options());
+  };
+  // While another thread compiles, what may stop the step may stop its wait.
+  std::optional<StepContext> waiting_step;
+  return plans_.FindOrBuild(feeds, compile, [&] {
+    if (!waiting_step.has_value()) waiting_step.emplace(options, builder_->context().settings);
+    return waiting_step->CheckInterruption();
   });
 }
 

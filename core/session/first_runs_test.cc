@@ -230,6 +230,30 @@ TEST_F(FirstRunsTest, AStepThatIsCancelledWhileItCompilesFailsNoOther) {
   EXPECT_EQ(cancelled.code(), absl::StatusCode::kCancelled) << cancelled;
 }
 
+// What may stop a step may stop it while it waits for another thread's compilation.
+TEST_F(FirstRunsTest, AStepThatWaitsForACompilationIsCancelled) {
+  const Output y = Op("Neg", {Counted()});
+  StartSession();
+  Cancellation cancellation;
+  cancellation.Cancel();
+  RunOptions options;
+  options.cancellation = &cancellation;
+  std::thread waiting;
+  Status cancelled;
+  absl::Notification has_ended;
+  CountsCompilations::during = [&] {
+    waiting = std::thread([&] {
+      cancelled = Run({y}, {}, {}, options).status();
+      has_ended.Notify();
+    });
+    EXPECT_TRUE(Eventually(has_ended));
+  };
+  EXPECT_THAT(Elements<float>(Value(y)), Each(-7));
+  waiting.join();
+  EXPECT_EQ(cancelled.code(), absl::StatusCode::kCancelled) << cancelled;
+  EXPECT_EQ(CountsCompilations::count, 1);
+}
+
 // A signature names nodes, and a node that has run does not change.
 TEST_F(FirstRunsTest, AGraphThatGrowsLeavesItsCompiledSteps) {
   const Output y = Op("Neg", {Counted()});
