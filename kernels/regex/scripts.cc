@@ -85,6 +85,7 @@ constexpr Script kScripts[] = {
     {"Brahmi", 65},
     {"Cham", 66},
     {"Egyptian_Hieroglyphs", 71},
+    {"Pahawh_Hmong", 75},
     {"Old_Hungarian", 76},
     {"Javanese", 78},
     {"Kayah_Li", 79},
@@ -170,6 +171,17 @@ constexpr Script kScripts[] = {
     {"Nyiakeng_Puachue_Hmong", 186},
     {"Nandinagari", 187},
     {"Wancho", 188},
+    {"Chorasmian", 189},
+    {"Dives_Akuru", 190},
+    {"Khitan_Small_Script", 191},
+    {"Yezidi", 192},
+    {"Cypro_Minoan", 193},
+    {"Old_Uyghur", 194},
+    {"Tangsa", 195},
+    {"Toto", 196},
+    {"Vithkuqi", 197},
+    {"Kawi", 198},
+    {"Nag_Mundari", 199},
 };
 
 // All scripts as one automaton, made when it is first used.

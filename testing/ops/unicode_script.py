@@ -14,7 +14,8 @@ from testing.ops.support.source import Source
 # Characters of each script that has a name here, by its number.
 _SCRIPTS = {
     0: "1 .", 1: "\u0301", 2: "\u0628", 8: "\u0416", 14: "\u03a9", 17: "\u4e2d", 18: "\uac00",
-    19: "\u05d0", 20: "\u3042", 22: "\u30a2", 25: "Az\u00e9", 38: "\u0e01", 103: "\u0378",
+    19: "\u05d0", 20: "\u3042", 22: "\u30a2", 25: "Az\u00e9", 38: "\u0e01", 75: "\U00016b00",
+    103: "\u0378",
 }  # fmt: skip
 _SCRIPT_OF = {ord(c): number for number, characters in _SCRIPTS.items() for c in characters}
 _SCRIPT_OF |= {-1: -1, 0x110000: -1, 2**31 - 1: -1, -(2**31): -1, 0x10FFFF: 103}
