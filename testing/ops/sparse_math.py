@@ -337,7 +337,9 @@ define_tests(
 
 
 def _make_product(source: Source, op: Any) -> Case:
-    dtype = source.pick(("float32", "float64", "bfloat16", "int32", "complex64", "complex128"))
+    dtype = source.pick(
+        ("float32", "float64", "float16", "bfloat16", "int32", "complex64", "complex128")
+    )
     index = source.pick(INDEX_TYPES)
     rows, inner, columns = (source.size(5) for _ in range(3))
     adjoint = [source.chance(0.5) for _ in range(2)]
