@@ -15,11 +15,14 @@ ms::Status ReadScalar(const ms::View& view, const char* name, std::string_view* 
   return ms::InvalidArgument(name, " must be a scalar, but has shape ", view.shape().ToString());
 }
 
-// A pattern, from an attribute or from an input.
+// Strings between two questions whether the step goes on.
+constexpr int64_t kStringsAQuestion = 1 << 10;
+
 struct Row {
-  bool is_static;
+  bool is_static;  // the pattern and the rewrite are attributes
 };
 
+// A pattern, from an attribute or from an input.
 class Pattern {
  public:
   ms::Status Init(const ms::KernelInfo& info, bool is_static) {
@@ -70,6 +73,7 @@ class RegexReplace {
     ms::View output;
     MS_TRY(frame.Output(0, input.shape(), &output));
     for (int64_t i = 0; i < input.size(); ++i) {
+      if (i % kStringsAQuestion == 0) MS_TRY(frame.CheckCancelled());
       std::string_view text;
       MS_TRY(input.GetString(i, &text));
       MS_TRY(output.SetString(i, regex->Replace(text, rewrite, replaces_all_)));
@@ -100,6 +104,7 @@ class RegexFullMatch {
     ms::View output;
     MS_TRY(frame.Output(0, input.shape(), &output));
     for (int64_t i = 0; i < input.size(); ++i) {
+      if (i % kStringsAQuestion == 0) MS_TRY(frame.CheckCancelled());
       std::string_view text;
       MS_TRY(input.GetString(i, &text));
       output.data<bool>()[i] = regex->MatchesAll(text);
