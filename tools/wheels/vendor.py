@@ -37,9 +37,9 @@ NEWEST = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": 
 # Packages of headers whose code is in our own libraries.
 COMPILED_IN = frozenset({"libxbyak-dev"})
 
-# Parts of the names of Protobuf's and oneDNN's symbols, and what the wheel has in their places.
+# Parts of the names of Protobuf's, oneDNN's and RE2's symbols, and what the wheel has instead.
 # (Debian's Abseil has a namespace of its own; the others' symbols have versions.)
-SYMBOLS = {b"google": b"millst", b"dnnl": b"msdn"}
+SYMBOLS = {b"google": b"millst", b"dnnl": b"msdn", b"3re2": b"3mr2"}
 
 
 def closure(objects: list[pathlib.Path]) -> dict[str, pathlib.Path]:
