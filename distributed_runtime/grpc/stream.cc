@@ -74,7 +74,8 @@ class Stream {
   };
 
   ~Stream();
-  void AwaitEnd();
+  // Sends what is in front of the first message. False: the end is not to come.
+  bool Begin();
   void OnMessages(bool ok);
   void OnEnd(bool ok);
   // Ends the call by the status with which the stream has ended.
@@ -132,22 +133,22 @@ void Stream::Send(Bytes request) {
   const bool is_first = !std::exchange(has_begun_, true);
   request_ = std::move(request);
   response_ = nullptr;
-  std::array<grpc_op, 5> operations{};
+  if (is_first && !Begin()) {
+    code_ = GRPC_STATUS_INTERNAL;
+    OnEnd(false);
+    return OnMessages(false);
+  }
+  std::array<grpc_op, 4> operations{};
   size_t n = 0;
   operations[n] = Operation(GRPC_OP_SEND_MESSAGE);
   operations[n++].data.send_message.send_message = request_.get();
   operations[n] = Operation(GRPC_OP_RECV_MESSAGE);
   operations[n++].data.recv_message.recv_message = &response_;
   if (is_first) {
-    operations[n] = Operation(GRPC_OP_SEND_INITIAL_METADATA);
-    operations[n].data.send_initial_metadata.count = line_->authorization().empty() ? 0 : 1;
-    operations[n++].data.send_initial_metadata.metadata = &authorization_;
     operations[n] = Operation(GRPC_OP_RECV_INITIAL_METADATA);
     operations[n++].data.recv_initial_metadata.recv_initial_metadata = &first_metadata_;
     if (!is_kept_) operations[n++] = Operation(GRPC_OP_SEND_CLOSE_FROM_CLIENT);
   }
-  // Before the messages, whose end may end the call and with it the stream.
-  if (is_first) AwaitEnd();
   Completion* const end = &messages_;
   if (grpc_call_start_batch(core_, operations.data(), n, end, nullptr) == GRPC_CALL_OK) return;
   {
@@ -157,13 +158,19 @@ void Stream::Send(Bytes request) {
   OnMessages(false);
 }
 
-void Stream::AwaitEnd() {
-  grpc_op operation = Operation(GRPC_OP_RECV_STATUS_ON_CLIENT);
-  operation.data.recv_status_on_client.trailing_metadata = &last_metadata_;
-  operation.data.recv_status_on_client.status = &code_;
-  operation.data.recv_status_on_client.status_details = &message_;
+// Before the messages, and not at the same time as those of the next call. The end is awaited with
+// the beginning: a channel that cannot be used says why only to who sends something to it.
+bool Stream::Begin() {
+  std::array<grpc_op, 2> operations{Operation(GRPC_OP_SEND_INITIAL_METADATA),
+                                    Operation(GRPC_OP_RECV_STATUS_ON_CLIENT)};
+  operations[0].data.send_initial_metadata.count = line_->authorization().empty() ? 0 : 1;
+  operations[0].data.send_initial_metadata.metadata = &authorization_;
+  operations[1].data.recv_status_on_client.trailing_metadata = &last_metadata_;
+  operations[1].data.recv_status_on_client.status = &code_;
+  operations[1].data.recv_status_on_client.status_details = &message_;
   Completion* const end = &end_;
-  grpc_call_start_batch(core_, &operation, 1, end, nullptr);
+  return grpc_call_start_batch(core_, operations.data(), operations.size(), end, nullptr) ==
+         GRPC_CALL_OK;
 }
 
 void Stream::OnMessages(bool ok) {

@@ -1,5 +1,7 @@
 // Calls through the table's functions, between a server and channels of one process.
 #include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +19,7 @@ namespace millstream::network {
 namespace {
 
 constexpr int kCancelled = 1;
+constexpr int kInvalidArgument = 3;
 constexpr int kDeadlineExceeded = 4;
 
 // A slice that says when it is released.
@@ -138,7 +141,8 @@ class Asked {
     EXPECT_EQ(ends_, 1);
     return code_;
   }
-  const std::string& answer() const { return answer_; }  // after Await
+  const std::string& answer() const { return answer_; }    // after Await
+  const std::string& message() const { return message_; }  // after Await
 
  private:
   static void Done(void* user, int32_t code, const char* message, millstream_slice* slices,
@@ -147,6 +151,7 @@ class Asked {
     std::string answer = Join(slices, n);
     const std::lock_guard<std::mutex> lock(asked->mutex_);
     asked->code_ = code;
+    asked->message_ = message;
     asked->answer_ = std::move(answer);
     ++asked->ends_;
     asked->ended_.notify_all();
@@ -158,6 +163,7 @@ class Asked {
   int ends_ = 0;
   int code_ = -1;
   std::string answer_;
+  std::string message_;
 };
 
 class StreamsTest : public testing::Test {
@@ -301,6 +307,44 @@ TEST_F(StreamsTest, CallsOfManyThreadsEndOnceWithTheirOwnAnswers) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// ---- Channels that cannot be used ----
+
+// An environment variable, as long as the object lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+TEST(ChannelTest, CallsSayThatCredentialsCannotBeUsed) {
+  void* channel = nullptr;
+  {
+    const Variable folder("MILLSTREAM_CLUSTER_CREDENTIALS", testing::TempDir() + "/none");
+    channel = Connect("127.0.0.1:1");
+  }
+  for (const int64_t deadline_ns : {int64_t{-1}, INT64_MAX}) {
+    Asked asked(channel, "Echo", "x", deadline_ns);
+    EXPECT_EQ(asked.Await(), kInvalidArgument);
+    EXPECT_EQ(asked.message(), "the credentials of the cluster cannot be used");
+  }
+  Disconnect(channel);
+}
+
+TEST(ChannelTest, CallsSayThatAnAddressCannotBeUsed) {
+  void* const channel = Connect("ipv4:1");
+  Asked asked(channel, "Echo", "x");
+  EXPECT_GT(asked.Await(), kCancelled);
+  EXPECT_NE(asked.message(), "");
+  Disconnect(channel);
 }
 
 // ---- Names in front of requests ----
