@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from millstream._impl.base import errors
 from millstream._impl.graph.op_defs import op_def
 from millstream._impl.graph.operation import Operation, Tensor
-from millstream._impl.session.feeds import check_dict, fed_tensor, flat_feeds
+from millstream._impl.session.feeds import check_dict, fed_tensor, flat_feeds, flat_key
 from millstream._impl.session.fetches import Fetches
 from millstream._impl.values import dtypes
 
@@ -42,7 +42,8 @@ class PartialRuns:
         fetches
             All that the parts will fetch, as for `run`.
         feeds
-            The tensors that they will feed.
+            The tensors that they will feed. A sparse or ragged tensor, or indexed slices, stand for
+            their parts.
 
         Returns
         -------
@@ -71,7 +72,7 @@ class PartialRuns:
         if feeds is not None and not isinstance(feeds, (list, tuple)):
             raise TypeError(f"feeds: expected a list of tensors, got {feeds!r}")
         wanted = Fetches(self._graph, fetches)
-        fed = [fed_tensor(self._graph, key) for key in feeds or ()]
+        fed = [fed_tensor(self._graph, key) for key in flat_key(tuple(feeds or ()))]
         if not wanted.tensors and not wanted.targets:
             raise _refused("Must specify at least one target to fetch or execute.")
         handle = f"partial_run_{next(_numbers)}"

@@ -40,6 +40,17 @@ def test_structures_are_fetched_as_by_run(session: tf.Session) -> None:
     assert session.partial_run(handle, [second], {b: 5.0}) == [10.0]
 
 
+def test_a_key_may_stand_for_several_tensors(session: tf.Session) -> None:
+    (a,) = _scalars(1)
+    sparse = tf.sparse.placeholder(tf.float32, [None, 2])
+    first = tf.reduce_sum(sparse.values)
+    second = first * a
+    handle = session.partial_run_setup([first, second], [sparse, a])
+    value = tf.SparseTensorValue([[0, 1], [1, 0]], [3.0, 4.0], [2, 2])
+    assert float(session.partial_run(handle, first, {sparse: value})) == 7.0
+    assert float(session.partial_run(handle, second, {a: 2.0})) == 14.0
+
+
 def test_random_numbers_are_drawn_once(session: tf.Session) -> None:
     a, b = _scalars(2)
     drawn = tf.random_uniform([3], seed=1)
