@@ -63,24 +63,37 @@ class LocalClient final : public MasterClient {
 
 // ---- A master in another process ----
 
+Status IsSilent(absl::string_view target) {
+  return absl::UnavailableError(absl::StrCat("the master at ", target, " does not answer"));
+}
+
 // The heartbeats of a session's client. They show the master that the client is there, and the
 // client that the master is. Thread-safe.
 class ClientHeart {
  public:
-  ClientHeart(std::shared_ptr<Channel> channel, uint64_t session)
-      : pulse_(kHeartbeatPeriod, [unanswered = unanswered_, channel = std::move(channel), session] {
-          unanswered->fetch_add(1);
+  ClientHeart(std::shared_ptr<Channel> channel, std::string target, uint64_t session)
+      : pulse_(kHeartbeatPeriod, [beats = beats_, channel = std::move(channel),
+                                  target = std::move(target), session] {
+          beats->unanswered.fetch_add(1);
+          if (beats->IsAlone()) beats->waits.Lose(target, IsSilent(target));
           proto::SessionRequest request;
           request.set_session(session);
           StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
                        SteadyNow() + absl::Seconds(10),
-                       [unanswered](const Status&, PayloadReader*) { unanswered->store(0); });
+                       [beats](const Status&, PayloadReader*) { beats->unanswered.store(0); });
         }) {}
   // True if the master has not answered for some seconds.
-  bool IsAlone() const { return unanswered_->load() > kMasterPatience; }
+  bool IsAlone() const { return beats_->IsAlone(); }
+  // Requests to the master, by its target, end with an error when it has not.
+  RequestWaits* waits() const { return &beats_->waits; }
 
  private:
-  const std::shared_ptr<std::atomic<int>> unanswered_ = std::make_shared<std::atomic<int>>(0);
+  struct Beats {
+    bool IsAlone() const { return unanswered.load() > kMasterPatience; }
+    std::atomic<int> unanswered{0};
+    RequestWaits waits;
+  };
+  const std::shared_ptr<Beats> beats_ = std::make_shared<Beats>();
   const Pulse pulse_;
 };
 
@@ -165,7 +178,7 @@ class RemoteStep final : public ClientStep {
     while (!run->Await(SteadyNow() + kAskingPeriod)) {
       if (heart_->IsAlone()) {
         call->Cancel();
-        return absl::UnavailableError(absl::StrCat("the master at ", target_, " does not answer"));
+        return IsSilent(target_);
       }
       if (is_cancelled || !MustStop(options)) continue;
       is_cancelled = true;
@@ -212,7 +225,7 @@ class RemoteClient final : public MasterClient {
   RemoteClient(std::shared_ptr<Channel> channel, std::string target, uint64_t session,
                DeviceSet devices)
       : channel_(std::move(channel)),
-        heart_(std::make_shared<const ClientHeart>(channel_, session)),
+        heart_(std::make_shared<const ClientHeart>(channel_, target, session)),
         target_(std::move(target)),
         session_(session),
         devices_(std::move(devices)) {}
@@ -227,8 +240,13 @@ class RemoteClient final : public MasterClient {
     proto::PrepareStepResponse response;
     // Chunks of the graph count as known when they are sent.
     if (is_in_doubt_) return GraphInDoubt(absl::StrCat("the master at ", target_));
-    const Status status =
-        RequestMessage(channel_.get(), "PrepareStep", request, absl::InfiniteFuture(), &response);
+    Status status;
+    const auto take = [&](size_t i, const Status& result, PayloadReader* answer) {
+      status = result.ok() ? DecodeMessage(answer, &response) : result;
+    };
+    std::vector<TaskRequest> requests(1);
+    requests[0] = {target_, channel_, EncodeMessage(request)};
+    AskEach("PrepareStep", std::move(requests), absl::InfiniteFuture(), take, heart_->waits());
     // An error with a task is the master's own: it has got the request.
     is_in_doubt_ = MayBeLost(status) && !HasTask(status);
     MS_RETURN_IF_ERROR(status);

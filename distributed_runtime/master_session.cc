@@ -214,7 +214,7 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
         "of Millstream and the same plugins");
   };
   const Status status =
-      RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take);
+      RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take, &registering_);
   if (!MayBeLost(status)) return status;
   for (size_t s = 0; s < have_answered.size(); ++s) {
     if (!have_answered[s]) is_in_doubt_[step.shares[s].task] = true;
@@ -313,15 +313,19 @@ void MasterSession::LoseTask(size_t task, const Status& error) {
     running = running_;
   }
   for (const std::shared_ptr<MasterRun>& run : running) run->LoseTask(task, error);
+  registering_.Lose(worker_->peers()->tasks()[task].name, error);
 }
 
 void MasterSession::Close() {
+  // First, because a step that is registered holds the mutex, and a task may not answer.
+  closing_.Cancel();
+  registering_.LoseAll(
+      absl::CancelledError("the session was closed while the step was registered"));
   {
     absl::MutexLock lock(&mutex_);
     if (is_closed_) return;
     is_closed_ = true;
   }
-  closing_.Cancel();
   worker_->CloseSession(handle_);
   proto::SessionRequest request;
   request.set_session(handle_);

@@ -18,6 +18,7 @@
 #include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/master_run.h"
+#include "distributed_runtime/rpc.h"
 #include "distributed_runtime/task_watch.h"
 #include "distributed_runtime/worker.h"
 #include "framework/status.h"
@@ -56,7 +57,8 @@ class MasterSession {
              absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
   // Adds the number of prepared steps, and the running ones.
   void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(runs_mutex_);
-  // Ends the running steps that wait for a task (a number of Peers::tasks), with the error.
+  // Ends the running steps in which a task (a number of Peers::tasks) has a share, and the wait for
+  // it of a step that is being prepared, with the error.
   void LoseTask(size_t task, const Status& error) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Cancels the running steps and ends the session in all tasks. Idempotent.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -86,6 +88,7 @@ class MasterSession {
   DeviceSet devices_;
   std::vector<bool> uses_;  // by task
   Cancellation closing_;
+  RequestWaits registering_;  // a lost task, and the end of the session, end them
   std::atomic<uint64_t> next_run_{1};
   std::atomic<int64_t> num_steps_{0};  // prepared
   absl::Mutex mutex_;

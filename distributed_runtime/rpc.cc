@@ -1,5 +1,7 @@
 #include "distributed_runtime/rpc.h"
 
+#include <algorithm>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -18,16 +20,30 @@ Status ReadStatus(PayloadReader* response) {
   return DecodeStatus(message);
 }
 
-// The responses to the requests of RequestAll. Some may come after the caller has given up.
+}  // namespace
+
+// The responses to some requests. Some may come after the caller has given up.
 class Responses {
  public:
-  explicit Responses(size_t n) : statuses_(n), readers_(n), missing_(n) {}
+  explicit Responses(std::vector<std::string> tasks)
+      : tasks_(std::move(tasks)),
+        are_set_(tasks_.size()),
+        statuses_(tasks_.size()),
+        readers_(tasks_.size()),
+        missing_(tasks_.size()) {}
 
   void Set(size_t i, const Status& status, PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    statuses_[i] = status;
+    if (are_set_[i]) return;
     readers_[i] = std::make_unique<PayloadReader>(std::move(*response));
-    if (--missing_ == 0) complete_.SignalAll();
+    End(i, status);
+  }
+  // Requests to the task, or all if it is null, have no response but this error.
+  void Lose(const absl::string_view* task, const Status& error) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      if (!are_set_[i] && (task == nullptr || tasks_[i] == *task)) End(i, error);
+    }
   }
   void Await(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -35,7 +51,7 @@ class Responses {
                                  ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return missing_ == 0; };
     complete_.Await(&mutex_, deadline, is_complete);
   }
-  // Null: it has not come.
+  // Null: it has not come. The status is then OK, or says why nobody waits for it.
   std::unique_ptr<PayloadReader> Take(size_t i, Status* status) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     *status = statuses_[i];
@@ -43,14 +59,54 @@ class Responses {
   }
 
  private:
+  void End(size_t i, const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    are_set_[i] = true;
+    statuses_[i] = status;
+    if (--missing_ == 0) complete_.SignalAll();
+  }
+
+  const std::vector<std::string> tasks_;
   absl::Mutex mutex_;
   SteadyCondVar complete_;
+  std::vector<bool> are_set_ ABSL_GUARDED_BY(mutex_);
   std::vector<Status> statuses_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<PayloadReader>> readers_ ABSL_GUARDED_BY(mutex_);
   size_t missing_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace
+void RequestWaits::Lose(absl::string_view task, const Status& status) {
+  std::vector<std::shared_ptr<Responses>> waits;
+  {
+    absl::MutexLock lock(&mutex_);
+    waits = waits_;
+  }
+  for (const std::shared_ptr<Responses>& responses : waits) responses->Lose(&task, status);
+}
+
+void RequestWaits::LoseAll(const Status& status) {
+  std::vector<std::shared_ptr<Responses>> waits;
+  {
+    absl::MutexLock lock(&mutex_);
+    end_ = status;
+    waits = waits_;
+  }
+  for (const std::shared_ptr<Responses>& responses : waits) responses->Lose(nullptr, status);
+}
+
+void RequestWaits::Add(const std::shared_ptr<Responses>& responses) {
+  Status end;
+  {
+    absl::MutexLock lock(&mutex_);
+    waits_.push_back(responses);
+    end = end_;
+  }
+  if (!end.ok()) responses->Lose(nullptr, end);
+}
+
+void RequestWaits::Remove(const std::shared_ptr<Responses>& responses) {
+  absl::MutexLock lock(&mutex_);
+  waits_.erase(std::find(waits_.begin(), waits_.end(), responses));
+}
 
 Status CheckMessageVersion(int version, absl::string_view task) {
   if (version == kMessageVersion) return absl::OkStatus();
@@ -93,10 +149,13 @@ Status RequestMessage(Channel* channel, absl::string_view method,
   return reader.left() == 0 ? absl::OkStatus() : DecodeMessage(&reader, response);
 }
 
-void AskEach(
-    absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
-    absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take) {
-  const auto responses = std::make_shared<Responses>(requests.size());
+void AskEach(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
+             absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take,
+             RequestWaits* waits) {
+  std::vector<std::string> tasks;
+  for (const TaskRequest& request : requests) tasks.push_back(request.task);
+  const auto responses = std::make_shared<Responses>(std::move(tasks));
+  if (waits != nullptr) waits->Add(responses);
   for (size_t i = 0; i < requests.size(); ++i) {
     StartRequest(requests[i].channel.get(), method, std::move(requests[i].payload), deadline,
                  [responses, i](const Status& status, PayloadReader* response) {
@@ -104,10 +163,11 @@ void AskEach(
                  });
   }
   responses->Await(deadline);
+  if (waits != nullptr) waits->Remove(responses);
   for (size_t i = 0; i < requests.size(); ++i) {
     Status status;
     const std::unique_ptr<PayloadReader> response = responses->Take(i, &status);
-    if (response == nullptr) {
+    if (response == nullptr && status.ok()) {
       status = absl::DeadlineExceededError(absl::StrCat("no answer to ", method));
     }
     take(i, status, response.get());
@@ -116,20 +176,22 @@ void AskEach(
 
 std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
                                 absl::Time deadline,
-                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
+                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take,
+                                RequestWaits* waits) {
   std::vector<std::string> tasks;
   for (const TaskRequest& request : requests) tasks.push_back(request.task);
   std::vector<Status> results;
   const auto read = [&](size_t i, const Status& status, PayloadReader* response) {
     results.push_back(WithTask(status.ok() ? take(i, response) : status, tasks[i]));
   };
-  AskEach(method, std::move(requests), deadline, read);
+  AskEach(method, std::move(requests), deadline, read, waits);
   return results;
 }
 
 Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
-                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take) {
-  for (const Status& status : RequestEach(method, std::move(requests), deadline, take)) {
+                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take,
+                  RequestWaits* waits) {
+  for (const Status& status : RequestEach(method, std::move(requests), deadline, take, waits)) {
     MS_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/payload.h"
 #include "distributed_runtime/tensor_coding.h"
@@ -62,19 +64,43 @@ struct TaskRequest {
   Payload payload;
 };
 
+class Responses;
+
+// Waits for responses, which others can end early. Thread-safe.
+class RequestWaits {
+ public:
+  // The requests to the task that have no response get this status. A response that comes later
+  // has no effect.
+  void Lose(absl::string_view task, const Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // All requests get this status, those that begin later as well.
+  void LoseAll(const Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For AskEach.
+  void Add(const std::shared_ptr<Responses>& responses) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remove(const std::shared_ptr<Responses>& responses) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::shared_ptr<Responses>> waits_ ABSL_GUARDED_BY(mutex_);
+  Status end_ ABSL_GUARDED_BY(mutex_);  // of all requests, if it is an error
+};
+
 // Sends requests to several tasks at the same time, and waits for all responses. `take` gets them,
 // on the caller's thread, in the order of the requests. DEADLINE_EXCEEDED is the status of a task
-// that has not answered.
+// that has not answered. `waits`, unless null, may end the wait.
 void AskEach(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
-             absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take);
+             absl::FunctionRef<void(size_t i, const Status& status, PayloadReader* response)> take,
+             RequestWaits* waits = nullptr);
 // The same, where `take` reads the responses without an error. Returns the result of each, with its
 // task.
 std::vector<Status> RequestEach(absl::string_view method, std::vector<TaskRequest> requests,
                                 absl::Time deadline,
-                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
+                                absl::FunctionRef<Status(size_t i, PayloadReader* response)> take,
+                                RequestWaits* waits = nullptr);
 // The same. Returns the first error.
 Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, absl::Time deadline,
-                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take);
+                  absl::FunctionRef<Status(size_t i, PayloadReader* response)> take,
+                  RequestWaits* waits = nullptr);
 
 // Whether it is the error of a request whose receiver, or somebody whom that asked, may not have
 // got it, or may have without saying so.

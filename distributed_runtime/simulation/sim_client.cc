@@ -126,22 +126,38 @@ bool SimClient::IsOld(int task) const {
   return !cluster_.IsUp(task) || cluster_.ProcessOf(task) != processes_[task];
 }
 
+StatusOr<SimClient::Step> SimClient::PrepareStep(MasterClient* session, GraphSender* sender,
+                                                 const Graph& graph,
+                                                 const StepSignature& signature) {
+  const Stopwatch watch = StartWatch();
+  StatusOr<Step> step = Prepare(session, sender, graph, signature);
+  CheckTime("the preparation of a step", watch, step.status());
+  return step;
+}
+
 Status SimClient::RunStep(ClientStep* step, float fed, absl::Span<Tensor> fetches,
                           const RunOptions& options) {
-  const absl::Time begin = clients_.threads->now();
-  const absl::Duration still = cluster_.StillFor(task_);
+  const Stopwatch watch = StartWatch();
   const std::vector<Tensor> feeds = {Tensor::Scalar<float>(fed)};
   const Status status = step->Run(feeds, fetches, options);
-  // While its process is stopped, nothing of it ends.
-  const absl::Duration taken = clients_.threads->now() - begin - (cluster_.StillFor(task_) - still);
-  if (!HasEnded() && taken > kLongestStep) {
-    Report(absl::StrCat("a step took ", absl::FormatDuration(taken), ": ", status.ToString()));
-  }
+  CheckTime("a step", watch, status);
   return status;
 }
 
+SimClient::Stopwatch SimClient::StartWatch() const {
+  return {clients_.threads->now(), cluster_.StillFor(task_)};
+}
+
+void SimClient::CheckTime(absl::string_view what, const Stopwatch& watch, const Status& status) {
+  // While its process is stopped, nothing of it ends.
+  const absl::Duration still = cluster_.StillFor(task_) - watch.still;
+  const absl::Duration taken = clients_.threads->now() - watch.begin - still;
+  if (HasEnded() || taken <= kLongestStep) return;
+  Report(absl::StrCat(what, " took ", absl::FormatDuration(taken), ": ", status.ToString()));
+}
+
 bool SimClient::Set(MasterClient* session, SimGraph* graph, GraphSender* sender) {
-  const StatusOr<Step> step = Prepare(session, sender, graph->graph(), graph->Set());
+  const StatusOr<Step> step = PrepareStep(session, sender, graph->graph(), graph->Set());
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;
@@ -173,7 +189,7 @@ bool SimClient::Set(MasterClient* session, SimGraph* graph, GraphSender* sender)
 bool SimClient::Add(MasterClient* session, SimGraph* graph, GraphSender* sender, SimGraph::Way way,
                     int task) {
   const StepSignature signature = graph->Add(way, task);
-  const StatusOr<Step> step = Prepare(session, sender, graph->graph(), signature);
+  const StatusOr<Step> step = PrepareStep(session, sender, graph->graph(), signature);
   if (!step.ok()) {
     Judge(step.status(), false);
     return false;

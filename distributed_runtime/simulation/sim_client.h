@@ -71,7 +71,17 @@ class SimClient final : public SimProgram {
   bool Set(MasterClient* session, SimGraph* graph, GraphSender* sender);
   bool Add(MasterClient* session, SimGraph* graph, GraphSender* sender, SimGraph::Way way,
            int task);
-  // Runs a step, whose end must come in time.
+  // The clock, and how long the client's process has been stopped.
+  struct Stopwatch {
+    absl::Time begin;
+    absl::Duration still;
+  };
+  Stopwatch StartWatch() const;
+  // Reports what has taken too long since then.
+  void CheckTime(absl::string_view what, const Stopwatch& watch, const Status& status);
+  // They prepare and run a step, whose end must come in time.
+  StatusOr<Step> PrepareStep(MasterClient* session, GraphSender* sender, const Graph& graph,
+                             const StepSignature& signature);
   Status RunStep(ClientStep* step, float fed, absl::Span<Tensor> fetches,
                  const RunOptions& options);
   // Whether the session knows another process of the task than the present one.
