@@ -58,6 +58,10 @@ bool TakeByte(std::vector<millstream_slice>* slices, char* out) {
 Bytes ToBytes(const std::string& front, const millstream_slice* slices, size_t n) {
   size_t size = front.size();
   for (size_t i = 0; i < n; ++i) size += slices[i].size;
+  if (size > kMostBytes) {
+    for (size_t i = 0; i < n; ++i) slices[i].release(slices[i].owner);
+    return nullptr;
+  }
   if (size <= kMostCopied) return Join({Copy(front, slices, n, size)});
   std::vector<grpc_slice> list;
   list.reserve(n + 1);

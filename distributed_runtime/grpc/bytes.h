@@ -5,6 +5,8 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +24,13 @@ using Bytes = std::unique_ptr<grpc_byte_buffer, DestroyBytes>;
 // frees the memory of the runtime at once.
 constexpr size_t kMostCopied = 4096;
 
-// Takes over the slices. The front, which is copied, comes before them.
+// gRPC writes the size of a message in 32 bits, and cuts off those of a larger one: what is behind
+// would be taken for the next messages of the stream.
+constexpr size_t kMostBytes = UINT32_MAX;
+inline constexpr char kTooLarge[] = "a message of more than 4294967295 bytes: gRPC has none";
+
+// Takes over the slices. The front, which is copied, comes before them. Null, and the slices are
+// released, if they are of more than kMostBytes.
 Bytes ToBytes(const std::string& front, const millstream_slice* slices, size_t n);
 // Whether a message keeps memory of the runtime until it is sent.
 bool KeepsMemory(const grpc_byte_buffer* bytes);

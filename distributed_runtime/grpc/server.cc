@@ -126,8 +126,9 @@ class ServerCall final : public Completion {
     server->End();
   }
 
-  // Answers a request, and waits for the next one if there may be one.
+  // Answers a request, and waits for the next one if there may be one. Null: it is too large.
   void Respond(Bytes response) {
+    if (response == nullptr) return Refuse(GRPC_STATUS_RESOURCE_EXHAUSTED, kTooLarge);
     response_ = std::move(response);
     std::array<grpc_op, 4> operations{};
     size_t n = AddFirstMetadata(operations.data());

@@ -234,6 +234,7 @@ void Line::Start(const ClientCallRef& call, const char* method, const millstream
                  size_t n, int64_t deadline_ns) {
   const bool is_kept = deadline_ns < 0;
   Bytes request = ToBytes(is_kept ? FrontFor(method) : "", slices, n);
+  if (request == nullptr) return EndWithError(*call, GRPC_STATUS_RESOURCE_EXHAUSTED, kTooLarge);
   Stream* stream = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -47,7 +47,8 @@ class Line : public std::enable_shared_from_this<Line> {
 
   grpc_channel* channel() const { return channel_; }
   const std::string& authorization() const { return authorization_; }
-  // Takes over the slices. `deadline_ns` is as in the table.
+  // Takes over the slices. `deadline_ns` is as in the table. Ends the call at once, as
+  // RESOURCE_EXHAUSTED, if they are too large.
   void Start(const ClientCallRef& call, const char* method, const millstream_slice* slices,
              size_t n, int64_t deadline_ns);
   void Cancel(ClientCall* call);

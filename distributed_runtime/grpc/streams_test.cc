@@ -1,4 +1,5 @@
 // Calls through the table's functions, between a server and channels of one process.
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -21,6 +22,7 @@ namespace {
 constexpr int kCancelled = 1;
 constexpr int kInvalidArgument = 3;
 constexpr int kDeadlineExceeded = 4;
+constexpr int kResourceExhausted = 8;
 
 // A slice that says when it is released.
 class Lent {
@@ -53,6 +55,21 @@ millstream_slice Own(std::string text) {
   return {kept->data(), kept->size(), [](void* user) { delete static_cast<std::string*>(user); },
           kept};
 }
+
+// Together of more bytes than a message may have, all in the same memory.
+class Huge {
+ public:
+  std::vector<millstream_slice> Lend() {
+    const auto release = [](void* user) { ++static_cast<Huge*>(user)->released_; };
+    const millstream_slice one{text_.data(), text_.size(), release, this};
+    return std::vector<millstream_slice>(kMostBytes / text_.size() + 1, one);
+  }
+  int released() const { return released_; }
+
+ private:
+  const std::string text_ = std::string(size_t{1} << 24, 'a');
+  std::atomic<int> released_{0};
+};
 
 // Takes over the slices.
 std::string Join(const millstream_slice* slices, size_t n) {
@@ -128,6 +145,9 @@ class Asked {
   Asked(void* channel, const char* method, std::string request, int64_t deadline_ns = -1) {
     millstream_slice slice = Own(std::move(request));
     call_ = StartCall(channel, method, 0, &slice, 1, deadline_ns, &Done, this);
+  }
+  Asked(void* channel, const char* method, std::vector<millstream_slice> request) {
+    call_ = StartCall(channel, method, 0, request.data(), request.size(), -1, &Done, this);
   }
   ~Asked() { FreeCall(call_); }
   Asked(const Asked&) = delete;
@@ -247,6 +267,24 @@ TEST_F(StreamsTest, MemoryOfAnAnswerIsReleasedWhileNoRequestComes) {
     EXPECT_EQ(asked.Await(), 0);
     answer.AwaitRelease();
   }
+}
+
+TEST_F(StreamsTest, MessagesThatAreTooLargeEndTheirCallsAlone) {
+  Huge huge;
+  const std::vector<millstream_slice> slices = huge.Lend();
+  const auto count = static_cast<int>(slices.size());
+  Asked request(channel_, "Echo", slices);
+  EXPECT_EQ(request.Await(), kResourceExhausted);
+  EXPECT_EQ(huge.released(), count);
+  Asked held(channel_, "Hold", "first");
+  void* const call = server_.AwaitHeld("first");
+  std::vector<millstream_slice> answer = huge.Lend();
+  RespondTo(call, answer.data(), answer.size());
+  EXPECT_EQ(held.Await(), kResourceExhausted);
+  EXPECT_EQ(held.message(), kTooLarge);
+  EXPECT_EQ(huge.released(), 2 * count);
+  Asked next(channel_, "Echo", "second");
+  EXPECT_EQ(next.Await(), 0);
 }
 
 TEST_F(StreamsTest, ADeadlineEndsACall) {
