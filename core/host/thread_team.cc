@@ -30,6 +30,8 @@ constexpr int kLooksForWorkers = 64;
 
 constexpr uint64_t kMaxWorkers = 1 << 16;
 
+constexpr uint64_t kMostOwnPieces = 64;  // bits of a word
+
 int64_t Nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -100,21 +102,49 @@ void ThreadTeam::StartWorkers(int workers) {
   }
 }
 
-uint64_t ThreadTeam::Next(const Loop& loop) {
-  return next_.fetch_add(loop.piece, std::memory_order_relaxed);
-}
-
-void ThreadTeam::TakePieces() {
+void ThreadTeam::TakePieces(int thread) {
   const Loop loop = loop_;
   const RunningScope running(loop.code);
   const uint32_t control = FloatControl();
-  for (uint64_t begin = Next(loop); begin < loop.total; begin = Next(loop)) {
-    loop.function(loop.user, begin, std::min(begin + loop.piece, loop.total));
+  if (loop.total <= kMostOwnPieces * loop.piece) {
+    TakeOwnPieces(loop, thread);
+  } else {
+    TakeNextPieces(loop);
   }
   if (FloatControl() == control) return;
   CrashLine line;
   if (loop.code != nullptr) loop.code->describe(loop.code->what, &line);
   RestoreFloatControl(control, line.text().empty() ? "a parallel loop" : line.text());
+}
+
+// Each thread owns as many pieces, side by side, the caller one at least. Those of others are taken
+// from their ends, at which the others come last.
+void ThreadTeam::TakeOwnPieces(const Loop& loop, int thread) {
+  const uint64_t pieces = loop.total / loop.piece + (loop.total % loop.piece != 0 ? 1 : 0);
+  const auto threads = static_cast<uint64_t>(loop.threads);
+  const auto first_of = [&](int t) {
+    return (static_cast<uint64_t>(t) * pieces + threads - 1) / threads;
+  };
+  const uint64_t first = first_of(thread);
+  const uint64_t end = first_of(thread + 1);
+  for (uint64_t number = first; number < end; ++number) TakeIfLeft(loop, number);
+  for (uint64_t number = first; number > 0; --number) TakeIfLeft(loop, number - 1);
+  for (uint64_t number = pieces; number > end; --number) TakeIfLeft(loop, number - 1);
+}
+
+void ThreadTeam::TakeIfLeft(const Loop& loop, uint64_t number) {
+  const uint64_t bit = uint64_t{1} << number;
+  if ((taken_.load(std::memory_order_relaxed) & bit) != 0) return;
+  if ((taken_.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  const uint64_t begin = number * loop.piece;
+  loop.function(loop.user, begin, std::min(begin + loop.piece, loop.total));
+}
+
+void ThreadTeam::TakeNextPieces(const Loop& loop) {
+  const auto next = [&] { return taken_.fetch_add(loop.piece, std::memory_order_relaxed); };
+  for (uint64_t begin = next(); begin < loop.total; begin = next()) {
+    loop.function(loop.user, begin, std::min(begin + loop.piece, loop.total));
+  }
 }
 
 // Returns when another loop than `seen` is announced.
@@ -183,7 +213,7 @@ void ThreadTeam::Work(int worker) {
     AwaitLoop(seen, &patience);
     seen = announced_.load(std::memory_order_acquire);
     if (worker < static_cast<int>(seen % kMaxWorkers) && Join(seen)) {
-      TakePieces();
+      TakePieces(worker + 1);
       finished_.fetch_add(1, std::memory_order_acq_rel);
     }
   }
@@ -208,8 +238,8 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
   if (is_busy_.exchange(true, std::memory_order_acquire)) return function(user, 0, total);
   StartWorkers(std::min<int>(threads - 1, kMaxWorkers - 1));
   const int workers = std::min(threads - 1, workers_);
-  loop_ = Loop{function, user, total, piece, running_code};
-  next_.store(0, std::memory_order_relaxed);
+  loop_ = Loop{function, user, total, piece, workers + 1, running_code};
+  taken_.store(0, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
   const uint64_t number = announced_.load(std::memory_order_relaxed) / kMaxWorkers + 1;
   joined_.store(number * kMaxWorkers, std::memory_order_release);
@@ -219,7 +249,7 @@ void ThreadTeam::Run(int threads, uint64_t total, uint64_t piece, Function funct
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&wake_), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
             nullptr, 0);
   }
-  TakePieces();
+  TakePieces(0);
   AwaitJoined();
   is_busy_.store(false, std::memory_order_release);
 }

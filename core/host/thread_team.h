@@ -32,6 +32,9 @@ class ParallelPermit {
 // (core/host/spin_patience.h) and then sleep. A worker that comes when no piece is left, because it
 // slept or another process has its processor, is not waited for. There are no locks: a caller that
 // finds the team busy runs its loop alone, and workers sleep on a futex.
+//
+// A thread begins with the pieces that are its own, the same in each loop of as many pieces,
+// because what they read may be in its cache still. Then it takes those that others have not begun.
 class ThreadTeam {
  public:
   using Function = void (*)(void* user, uint64_t begin, uint64_t end);
@@ -50,6 +53,7 @@ class ThreadTeam {
     void* user;
     uint64_t total;
     uint64_t piece;
+    int threads;              // that may take part
     const RunningCode* code;  // of the caller, for crash messages
   };
   void StartWorkers(int workers);  // or fewer, if the system provides no more threads
@@ -59,8 +63,10 @@ class ThreadTeam {
   void Sleep(uint64_t seen);
   bool Join(uint64_t announced);
   void AwaitJoined();
-  void TakePieces();
-  uint64_t Next(const Loop& loop);  // where the piece begins that the caller takes
+  void TakePieces(int thread);
+  void TakeOwnPieces(const Loop& loop, int thread);
+  void TakeNextPieces(const Loop& loop);
+  void TakeIfLeft(const Loop& loop, uint64_t number);
 
   // Members of different lines of the cache are written by different threads at different times.
   static constexpr size_t kCacheLine = 64;
@@ -75,7 +81,9 @@ class ThreadTeam {
   // The caller writes it before it changes announced_, and when nobody takes part.
   Loop loop_{};
 
-  alignas(kCacheLine) std::atomic<uint64_t> next_{0};
+  // The pieces that have been taken: a bit for each, or where the next one begins if there are
+  // many.
+  alignas(kCacheLine) std::atomic<uint64_t> taken_{0};
   // The number of the loop that workers may join, times 2^16, plus those that did. When the loop
   // has no piece left, the caller closes it: kClosed is set.
   std::atomic<uint64_t> joined_{kClosed};

@@ -74,6 +74,30 @@ struct Meeting {
   std::atomic<int> arrived{0};
 };
 
+// A loop of four units, two of each thread. The first waits for the last.
+struct Halves {
+  static void Visit(void* user, uint64_t begin, uint64_t) {
+    auto* const halves = static_cast<Halves*>(user);
+    if (begin == 1) halves->second_has_begun = true;
+    if (begin == 3) {
+      halves->second_was_first = halves->second_has_begun.load();
+      halves->last_has_begun = true;
+    }
+    while (begin == 0 && !halves->last_has_begun) std::this_thread::yield();
+  }
+  std::atomic<bool> second_has_begun{false};
+  std::atomic<bool> last_has_begun{false};
+  bool second_was_first = false;
+};
+
+TEST(ThreadTeamTest, AThreadTakesItsOwnPiecesBeforeThoseOfOthers) {
+  for (int loop = 0; loop < 100; ++loop) {
+    Halves halves;
+    ThreadTeam::Global()->Run(2, 4, 1, &Halves::Visit, &halves);
+    ASSERT_FALSE(halves.second_was_first) << "loop " << loop;
+  }
+}
+
 std::atomic<bool> is_held{false};
 std::atomic<bool> is_released{false};
 
