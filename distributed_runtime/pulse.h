@@ -9,8 +9,8 @@
 
 namespace millstream {
 
-// Calls a function regularly, on a thread of ThreadCache, so that simulations have the heartbeats of
-// clients in their own time. Thread-safe.
+// Calls a function regularly, on a thread of ThreadCache, so that simulations have the heartbeats
+// of clients in their own time. Thread-safe.
 class Pulse {
  public:
   // The first call comes after one period.

@@ -43,6 +43,7 @@ FORBIDDEN = [
 # Tests that sleep or read a clock, by the file's own name, with the reason. A test waits for an
 # event (framework/testing/hang_guard.h), and counts instead of timing; benchmarks time.
 TIMED_TESTS = {
+    "bad_network_test.py": "polls a cable for bytes, with a guard against hanging",
     "device_stream_test.cc": "polls a device for an event",
     "dynamic_fixture.cc": "gives one execution too many the time to begin",
     "event_writer_test.py": "polls a file for an event, with a guard against hanging",
