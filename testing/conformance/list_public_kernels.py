@@ -92,10 +92,10 @@ def main() -> None:
         f"# Element types that kernels of TensorFlow {version} for CPUs are registered for.",
         "# Written by testing/conformance/list_public_kernels.py, which says what is in it.",
     ]
-    for types, attributes in sorted(groups.items()):
+    for names, attributes in sorted(groups.items()):
         lines.append("")
         lines += textwrap.wrap(
-            f"{' '.join(types)}: {' '.join(attributes)}", 100, subsequent_indent="    "
+            f"{' '.join(names)}: {' '.join(attributes)}", 100, subsequent_indent="    "
         )
     _LIST.write_text("\n".join(lines) + "\n")
 

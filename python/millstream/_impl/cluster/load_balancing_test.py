@@ -44,6 +44,6 @@ def test_an_operation_without_one_output_is_refused() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(TypeError, match="num_tasks"):
-        training.GreedyLoadBalancingStrategy("two", training.byte_size_load_fn)
+        training.GreedyLoadBalancingStrategy("two", training.byte_size_load_fn)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="load_fn"):
-        training.GreedyLoadBalancingStrategy(2, None)
+        training.GreedyLoadBalancingStrategy(2, None)  # type: ignore[arg-type]

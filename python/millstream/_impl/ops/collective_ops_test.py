@@ -119,10 +119,10 @@ def test_a_reduce_scatter_has_a_time_limit_of_its_own() -> None:
             2,
             lambda i: tf.cluster.reduce_scatter([1.0, 2.0], 2, 1, 1, "Add", "Id", timeout=0.05),
         )
-        with tf.Session(config=_CONFIG) as session:
-            # Nobody else can come, and the limit ends the wait.
-            with pytest.raises(tf.errors.DeadlineExceededError, match="'timeout_seconds' is 0.05"):
-                session.run(parts[1])
+        # Nobody else can come, and the limit ends the wait.
+        limit = pytest.raises(tf.errors.DeadlineExceededError, match=r"'timeout_seconds' is 0\.05")
+        with tf.Session(config=_CONFIG) as session, limit:
+            session.run(parts[1])
 
 
 def test_the_gradient_of_a_mean_is_the_mean_of_the_gradients() -> None:
