@@ -26,6 +26,14 @@ constexpr auto kUntilDue = std::chrono::milliseconds(80);
 
 constexpr int kThreads = 4;
 
+// Registers a kernel of a test.
+bool Commit(KernelRegistration kernel) {
+  kernel.device_type = kAnyDevice;
+  kernel.plugin = "test";
+  EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+  return true;
+}
+
 // A kernel whose making, within the compilation of a step, takes as long as the test wants.
 struct HeldWhileMade {
   static inline absl::Notification begun;
@@ -39,11 +47,9 @@ struct HeldWhileMade {
   static void Register() {
     KernelRegistration kernel;
     kernel.op = "TestHeldWhileMade";
-    kernel.device_type = kAnyDevice;
-    kernel.plugin = "test";
     kernel.create = &Create;
     kernel.compute = [](void*, MS_Frame*) -> MS_Status* { return nullptr; };
-    EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+    Commit(kernel);
   }
 };
 MILLSTREAM_OP("TestHeldWhileMade").Output("y: float").Stateful().Shape(ScalarShape).Doc("Is held.");
@@ -58,10 +64,8 @@ struct StandsStill {
   static void Register() {
     KernelRegistration kernel;
     kernel.op = "TestStandsStill";
-    kernel.device_type = kAnyDevice;
-    kernel.plugin = "test";
     kernel.compute = &Compute;
-    EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
+    Commit(kernel);
   }
 };
 MILLSTREAM_OP("TestStandsStill")
@@ -86,11 +90,8 @@ struct CountsCompilations {
     static const bool is_registered = [] {
       KernelRegistration kernel;
       kernel.op = "TestCountsCompilations";
-      kernel.device_type = kAnyDevice;
-      kernel.plugin = "test";
       kernel.compute = &Compute;
-      EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
-      return true;
+      return Commit(kernel);
     }();
     EXPECT_TRUE(is_registered);
     count = 0;
@@ -121,12 +122,9 @@ struct CountsKernels {
     static const bool is_registered = [] {
       KernelRegistration kernel;
       kernel.op = "TestCountsKernels";
-      kernel.device_type = kAnyDevice;
-      kernel.plugin = "test";
       kernel.create = &Create;
       kernel.compute = &Compute;
-      EXPECT_EQ(KernelRegistry::Global()->Commit({kernel}), absl::OkStatus());
-      return true;
+      return Commit(kernel);
     }();
     EXPECT_TRUE(is_registered);
     count = 0;

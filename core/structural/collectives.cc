@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/resources/collectives.h"
-#include "core/structural/collective_attrs.h"
+#include "core/structural/collective_kernel.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 
@@ -15,10 +15,9 @@ using Kind = CollectiveSpec::Kind;
 
 // A member of an operation of one kind, which gives a tensor unless it gets a broadcast.
 template <Kind kind, bool gives>
-class CollectiveKernel final : public AsyncHostKernel {
+class Member final : public CollectiveKernel {
  public:
-  Status Init(const HostKernelInfo& info) override {
-    device_ = std::string(info.device_name());
+  Status ReadAttrs(const HostKernelInfo& info) override {
     spec_.kind = kind;
     MS_ASSIGN_OR_RETURN(spec_.dtype, info.Attr<DataType>("T"));
     MS_ASSIGN_OR_RETURN(spec_.group_size, info.Attr<int64_t>("group_size"));
@@ -34,27 +33,17 @@ class CollectiveKernel final : public AsyncHostKernel {
     if (kind != Kind::kReduce) return absl::OkStatus();
     return ReadMergeAttrs(info, &spec_);
   }
-
-  void ComputeAsync(StructuralFrame frame, HostExecution execution) override {
-    const Status begun = Begin(frame, execution);
-    if (!begun.ok()) execution.End(begun);
-  }
-  void Cancel(const StructuralFrame& frame, HostExecution execution) override {
-    const auto collectives = CollectivesOf(frame);
-    if (collectives.ok()) (*collectives)->Cancel(execution.id());
-  }
   std::string WaitsFor(const StructuralFrame& frame) const override {
     const auto collectives = CollectivesOf(frame);
-    return collectives.ok() ? (*collectives)->Missing(spec_, device_) : "";
+    return collectives.ok() ? (*collectives)->Missing(spec_, device()) : "";
   }
 
  private:
-  // Begins an execution, which it has not ended where it gives an error.
-  Status Begin(const StructuralFrame& frame, HostExecution execution) const {
+  Status Begin(const StructuralFrame& frame, HostExecution execution) const override {
     MS_ASSIGN_OR_RETURN(const ResourceRef<Collectives> collectives, CollectivesOf(frame));
     CollectiveMember member;
     member.ticket = execution.id();
-    member.device = device_;
+    member.device = device();
     member.gives = gives;
     if (gives) {
       MS_RETURN_IF_ERROR(CheckInput(frame.input_shape(0)));
@@ -63,11 +52,7 @@ class CollectiveKernel final : public AsyncHostKernel {
     member.done = [this, frame, execution](const Status& status, const Tensor& result) {
       execution.End(status.ok() ? Give(frame, result) : status);
     };
-    collectives->Join(
-        spec_, std::move(member),
-        [&frame](uint64_t total, uint64_t cost_ns, const std::function<void(uint64_t)>& work) {
-          frame.ParallelFor(total, cost_ns, work);
-        });
+    Join(frame, collectives.get(), spec_, std::move(member));
     return absl::OkStatus();
   }
 
@@ -87,15 +72,14 @@ class CollectiveKernel final : public AsyncHostKernel {
     return frame.SetOutput(0, result);
   }
 
-  std::string device_;
   CollectiveSpec spec_;
   PartialShape shape_;  // of a broadcast
 };
 
-using ReduceKernel = CollectiveKernel<Kind::kReduce, true>;
-using GatherKernel = CollectiveKernel<Kind::kGather, true>;
-using SendKernel = CollectiveKernel<Kind::kBroadcast, true>;
-using ReceiveKernel = CollectiveKernel<Kind::kBroadcast, false>;
+using ReduceKernel = Member<Kind::kReduce, true>;
+using GatherKernel = Member<Kind::kGather, true>;
+using SendKernel = Member<Kind::kBroadcast, true>;
+using ReceiveKernel = Member<Kind::kBroadcast, false>;
 
 MILLSTREAM_HOST_KERNEL("CollectiveReduce", ReduceKernel);
 MILLSTREAM_HOST_KERNEL("CollectiveGather", GatherKernel);

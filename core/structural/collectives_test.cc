@@ -3,8 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "core/testing/session_fixture.h"
+#include "core/structural/collectives_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,17 +15,8 @@ using ::testing::ElementsAre;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr int64_t kKey = 1;
 
-class CollectivesTest : public SessionTest {
+class CollectivesTest : public CollectiveOpsTest {
  protected:
-  static constexpr int kDevices = 4;
-
-  CollectivesTest() {
-    SessionOptions options;
-    options.device_count["CPU"] = kDevices;
-    StartSession(options);
-  }
-
-  void On(int device) { build.set_device(absl::StrCat("/device:CPU:", device)); }
   Output Reduce(int device, const Output& input, int64_t group_size, int64_t instance = 0,
                 const std::string& merge = "Add", const std::string& final = "Id") {
     On(device);
@@ -39,12 +29,13 @@ class CollectivesTest : public SessionTest {
                {"subdiv_offsets", std::vector<int64_t>{0}}});
   }
   Output Gather(int device, const Output& input, int64_t group_size) {
+    const PartialShape unknown;
     On(device);
     return Op("CollectiveGather", {input},
               {{"group_size", group_size},
                {"group_key", kKey},
                {"instance_key", int64_t{0}},
-               {"shape", PartialShape()}});
+               {"shape", unknown}});
   }
   Output Send(int device, const Output& input, int64_t group_size, const PartialShape& shape) {
     On(device);
@@ -62,19 +53,6 @@ class CollectivesTest : public SessionTest {
                {"group_key", kKey},
                {"instance_key", int64_t{0}},
                {"shape", shape}});
-  }
-  // A constant on the device.
-  Output Of(int device, const std::vector<float>& values) {
-    On(device);
-    return Constant(Values<float>(values));
-  }
-  std::vector<std::vector<float>> Fetch(const std::vector<Output>& fetches) {
-    const StatusOr<std::vector<Tensor>> fetched = Run(fetches);
-    EXPECT_TRUE(fetched.ok()) << fetched.status();
-    std::vector<std::vector<float>> values;
-    if (!fetched.ok()) return values;
-    for (const Tensor& tensor : *fetched) values.push_back(Elements<float>(tensor));
-    return values;
   }
 };
 

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "core/resources/alarms.h"
 #include "core/resources/collectives.h"
-#include "core/structural/collective_attrs.h"
+#include "core/structural/collective_kernel.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 
@@ -112,10 +112,9 @@ class LimitedExecution {
   Tensor result_ ABSL_GUARDED_BY(mutex_);
 };
 
-class ReduceScatterKernel final : public AsyncHostKernel {
+class ReduceScatterKernel final : public CollectiveKernel {
  public:
-  Status Init(const HostKernelInfo& info) override {
-    device_ = std::string(info.device_name());
+  Status ReadAttrs(const HostKernelInfo& info) override {
     attrs_.kind = Kind::kReduceScatter;
     MS_ASSIGN_OR_RETURN(attrs_.dtype, info.Attr<DataType>("T"));
     MS_RETURN_IF_ERROR(ReadMergeAttrs(info, &attrs_));
@@ -123,20 +122,11 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     if (seconds > 0) limit_ = absl::Seconds(seconds);
     return absl::OkStatus();
   }
-
-  void ComputeAsync(StructuralFrame frame, HostExecution execution) override {
-    const Status begun = Begin(frame, execution);
-    if (!begun.ok()) execution.End(begun);
-  }
-  void Cancel(const StructuralFrame& frame, HostExecution execution) override {
-    const auto collectives = CollectivesOf(frame);
-    if (collectives.ok()) (*collectives)->Cancel(execution.id());
-  }
   std::string WaitsFor(const StructuralFrame& frame) const override {
     const auto collectives = CollectivesOf(frame);
     const auto spec = SpecOf(frame);
     if (!collectives.ok() || !spec.ok()) return "";
-    const std::string missing = (*collectives)->Missing(*spec, device_);
+    const std::string missing = (*collectives)->Missing(*spec, device());
     if (limit_ == absl::InfiniteDuration()) return missing;
     return absl::StrCat(missing, ", or the time limit of ", absl::FormatDuration(limit_));
   }
@@ -151,8 +141,7 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     return errors::InvalidArgument("argument 'group_size' must be positive, got ", spec.group_size);
   }
 
-  // Begins an execution, which it has not ended where it gives an error.
-  Status Begin(const StructuralFrame& frame, HostExecution execution) const {
+  Status Begin(const StructuralFrame& frame, HostExecution execution) const override {
     MS_ASSIGN_OR_RETURN(const ResourceRef<Collectives> collectives, CollectivesOf(frame));
     MS_ASSIGN_OR_RETURN(const CollectiveSpec spec, SpecOf(frame));
     if (frame.input_shape(0).rank() < 1) {
@@ -160,7 +149,7 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     }
     CollectiveMember member;
     member.ticket = execution.id();
-    member.device = device_;
+    member.device = device();
     MS_ASSIGN_OR_RETURN(member.tensor, frame.InputTensor(0));
     const auto limited = std::make_shared<LimitedExecution>(frame, execution);
     member.done = [limited](const Status& status, const Tensor& result) {
@@ -169,12 +158,8 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     // Copies, because the execution may have ended when Join returns, and the kernel with it.
     const void* const ticket = member.ticket;
     const absl::Duration limit = limit_;
-    const std::string device = device_;
-    collectives->Join(
-        spec, std::move(member),
-        [&frame](uint64_t total, uint64_t cost_ns, const std::function<void(uint64_t)>& work) {
-          frame.ParallelFor(total, cost_ns, work);
-        });
+    const std::string device = member.device;
+    Join(frame, collectives.get(), spec, std::move(member));
     if (limit == absl::InfiniteDuration()) return absl::OkStatus();
     limited->SetAlarm(Alarms::Global()->Set(limit, [=] {
       limited->Limit(
@@ -184,7 +169,6 @@ class ReduceScatterKernel final : public AsyncHostKernel {
     return absl::OkStatus();
   }
 
-  std::string device_;
   CollectiveSpec attrs_;  // without what inputs say
   absl::Duration limit_ = absl::InfiniteDuration();
 };

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/testing/session_fixture.h"
+#include "core/structural/collectives_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -15,17 +15,8 @@ using ::testing::ElementsAre;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-class ReduceScatterTest : public SessionTest {
+class ReduceScatterTest : public CollectiveOpsTest {
  protected:
-  static constexpr int kDevices = 4;
-
-  ReduceScatterTest() {
-    SessionOptions options;
-    options.device_count["CPU"] = kDevices;
-    StartSession(options);
-  }
-
-  void On(int device) { build.set_device(absl::StrCat("/device:CPU:", device)); }
   Output Key(int32_t value) { return Constant(Tensor::Scalar<int32_t>(value)); }
   Output ReduceScatterOf(int device, const Output& input, const Output& group_size,
                          const std::string& merge = "Add", const std::string& final = "Id",
@@ -56,19 +47,6 @@ class ReduceScatterTest : public SessionTest {
                {"merge_op", merge},
                {"final_op", final},
                {"subdiv_offsets", std::vector<int64_t>{0}}});
-  }
-  // A constant on the device.
-  Output Of(int device, const std::vector<float>& values) {
-    On(device);
-    return Constant(Values<float>(values));
-  }
-  std::vector<std::vector<float>> Fetch(const std::vector<Output>& fetches) {
-    const StatusOr<std::vector<Tensor>> fetched = Run(fetches);
-    EXPECT_TRUE(fetched.ok()) << fetched.status();
-    std::vector<std::vector<float>> values;
-    if (!fetched.ok()) return values;
-    for (const Tensor& tensor : *fetched) values.push_back(Elements<float>(tensor));
-    return values;
   }
 };
 

@@ -1,6 +1,7 @@
-#include "core/structural/collective_attrs.h"
+#include "core/structural/collective_kernel.h"
 
-#include <string>
+#include <functional>
+#include <utility>
 
 namespace millstream {
 namespace {
@@ -26,6 +27,15 @@ Status ReadMergeAttrs(const HostKernelInfo& info, CollectiveSpec* spec) {
   MS_ASSIGN_OR_RETURN(const std::string final, info.Attr<std::string>("final_op"));
   spec->divides = final == "Div";
   return absl::OkStatus();
+}
+
+void CollectiveKernel::Join(const StructuralFrame& frame, Collectives* collectives,
+                            const CollectiveSpec& spec, CollectiveMember member) {
+  collectives->Join(
+      spec, std::move(member),
+      [&frame](uint64_t total, uint64_t cost_ns, const std::function<void(uint64_t)>& work) {
+        frame.ParallelFor(total, cost_ns, work);
+      });
 }
 
 }  // namespace millstream
