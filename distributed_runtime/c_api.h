@@ -35,7 +35,8 @@ millstream_status* millstream_cluster_status(const char* target, millstream_byte
 /* A task of a cluster in this process. */
 typedef struct millstream_server millstream_server;
 /* Starts a task. `server_def` is a serialized ServerDef. INVALID_ARGUMENT if it does not name a
- * task of its cluster; UNAVAILABLE if the task's address is in use. */
+ * task of its cluster, or a task has an address with a port that cannot be; UNAVAILABLE if the
+ * task's address is in use. */
 millstream_status* millstream_server_new(const void* server_def, size_t size,
                                          millstream_server** out);
 /* Gets what sessions of this task name as their target. */

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/cluster_session.h"
 #include "distributed_runtime/loopback_transport.h"
@@ -237,6 +238,23 @@ TEST_F(ClusterTest, ServersOfOneAddressAndOfNoTaskAreRefused) {
   def_.set_task_index(7);
   const auto none = Server::Create(def_.SerializeAsString(), LoopbackTransport::Global());
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInvalidArgument) << none.status();
+}
+
+// 99999 would be taken for 34463, where another program may be.
+TEST_F(ClusterTest, AddressesWithAPortThatCannotBeAreRefused) {
+  for (const int task : {0, 1}) {
+    proto::ServerDef def = def_;
+    def.set_task_index(0);
+    (*def.mutable_cluster()->mutable_job(0)->mutable_tasks())[task] = "ports:99999";
+    const auto server = Server::Create(def.SerializeAsString(), LoopbackTransport::Global());
+    ExpectError(server.status(), absl::StatusCode::kInvalidArgument,
+                {absl::StrCat("/job:worker/replica:0/task:", task), "ports:99999"});
+  }
+  const auto opened = CreateClusterSession(&graph, "grpc://ports:99999", "",
+                                           LoopbackTransport::Global(), absl::InfiniteFuture());
+  ExpectError(opened.status(), absl::StatusCode::kInvalidArgument, {"ports:99999"});
+  ExpectError(ResetMaster("grpc://ports:99999", {}, LoopbackTransport::Global()),
+              absl::StatusCode::kInvalidArgument, {"ports:99999"});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "core/step/cancel_listeners.h"
+#include "distributed_runtime/address.h"
 #include "distributed_runtime/device_coding.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/pulse.h"
@@ -277,6 +278,7 @@ StatusOr<std::string> AddressOf(absl::string_view target) {
   absl::string_view address = target;
   const bool has_scheme = absl::ConsumePrefix(&address, "grpc://");
   if (IsUnixAddress(address) || (has_scheme && absl::StrContains(address, ":"))) {
+    MS_RETURN_IF_ERROR(CheckAddress(address));
     return std::string(address);
   }
   return errors::NotFound(

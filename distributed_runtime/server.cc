@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/session/session.h"
+#include "distributed_runtime/address.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "framework/message.h"
 #include "framework/plugin/host_interfaces.h"
@@ -96,6 +97,10 @@ StatusOr<std::unique_ptr<Server>> Server::Create(absl::string_view server_def, T
   if (own == tasks.end()) {
     return errors::InvalidArgument("Task ", def.task_index(), " was not defined in job \"",
                                    def.job_name(), "\"");
+  }
+  for (const ClusterTask& task : tasks) {
+    const Status checked = CheckAddress(task.address);
+    if (!checked.ok()) return errors::InvalidArgument(task.name, ": ", checked.message());
   }
   std::string config;
   if (!def.default_session_config().SerializeToString(&config)) {

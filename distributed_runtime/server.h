@@ -26,8 +26,8 @@ enum class Heartbeats {
 class Server {
  public:
   // `server_def` is a serialized ServerDef. The address is taken now, and requests are answered
-  // from now on. INVALID_ARGUMENT if it does not name a task of its cluster; UNAVAILABLE if the
-  // address is in use.
+  // from now on. INVALID_ARGUMENT if it does not name a task of its cluster, or a task has an
+  // address with a port that cannot be; UNAVAILABLE if the address is in use.
   static StatusOr<std::unique_ptr<Server>> Create(absl::string_view server_def,
                                                   Transport* transport,
                                                   Heartbeats heartbeats = Heartbeats::kRegular);

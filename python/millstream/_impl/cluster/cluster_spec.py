@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from millstream._impl import protos
+from millstream._impl.base import errors
 from millstream._impl.base.public import public
+
+_LAST_PORT = 65535
 
 
 @public("train.ClusterSpec")
@@ -163,6 +166,46 @@ class ClusterSpec:
         if job not in self._jobs:
             raise ValueError(f"No such job in cluster: {job!r}; its jobs are {self.jobs}")
         return self._jobs[job]
+
+
+def check_ports(cluster: ClusterSpec) -> None:
+    """Look at the ports of all tasks, as the runtime does (distributed_runtime/address.h).
+
+    The system would take the lower 16 bits of a larger number. A `ClusterSpec` alone opens no port,
+    and takes any text for an address, as in 1.15.
+
+    Parameters
+    ----------
+    cluster
+        The jobs and their addresses.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A number is no port; the message has the task and its address.
+    """
+    for job in cluster.jobs:
+        for index in cluster.task_indices(job):
+            address = cluster.task_address(job, index)
+            port = address.rpartition(":")[2]
+            if address.startswith("unix:") or port == address or _is_port(port):
+                continue
+            message = (
+                f"/job:{job}/replica:0/task:{index}: the address {address} has the port {port}, "
+                f"expected 0 to {_LAST_PORT}"
+            )
+            raise errors.make(None, errors.INVALID_ARGUMENT, message, "")
+
+
+def _is_port(text: str) -> bool:
+    """Whether a text is a port, or no number at all."""
+    is_signed = text.startswith(("-", "+"))
+    digits = text[1:] if is_signed else text
+    if not (digits.isascii() and digits.isdecimal()):
+        return True
+    digits = digits.lstrip("0") or "0"
+    # Python reads no number of thousands of digits.
+    return not is_signed and len(digits) <= len(str(_LAST_PORT)) and int(digits) <= _LAST_PORT
 
 
 def _tasks(job: Any, tasks: Any) -> dict[int, str]:

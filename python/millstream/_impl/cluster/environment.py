@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from millstream._impl.base import errors
 from millstream._impl.base.public import public
 from millstream._impl.cluster import slurm_nodes
 from millstream._impl.cluster.task import PS, Task
@@ -52,6 +53,8 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Task:
     ------
     ValueError
         A variable says what cannot be.
+    InvalidArgumentError
+        An address has a port that is not from 0 to 65535.
 
     Examples
     --------
@@ -87,6 +90,9 @@ def _of_tf_config(text: str) -> Task:
         jobs = {job: _tasks_of(tasks) for job, tasks in cluster.items()}
         task = config.get("task") or {}
         return Task(jobs, str(task.get("type", "worker")), int(task.get("index", 0)))
+    except errors.InvalidArgumentError as error:
+        message = f"TF_CONFIG: {error.message}"
+        raise errors.make(None, errors.INVALID_ARGUMENT, message, "") from None
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
             'TF_CONFIG: expected {"cluster": {JOB: [ADDRESS, ...]}, "task": {"type": JOB, '

@@ -106,6 +106,31 @@ def test_without_a_cluster_one_process_does_all(environment: dict[str, str]) -> 
         task.serve()
 
 
+@pytest.mark.parametrize("address", ["w0:65536", "w0:99999", "w0:-1", "[::1]:70000"])
+def test_a_port_that_cannot_be_is_an_error_that_names_the_address(address: str) -> None:
+    variables = _tf_config(
+        cluster={"ps": ["p0:1"], "worker": ["w1:65535", address]}, task={"type": "ps"}
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="TF_CONFIG: ") as caught:
+        tf.cluster.from_environment(variables)
+    assert f"/job:worker/replica:0/task:1: the address {address} has" in caught.value.message
+
+
+def test_ports_behind_the_last_one_are_an_error() -> None:
+    variables = {
+        "SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_STEP_NODELIST": "n1",
+        "SLURM_STEP_TASKS_PER_NODE": "2", "MILLSTREAM_CLUSTER_PORT": "65535",
+    }  # fmt: skip
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the address n1:65536 has"):
+        tf.cluster.from_environment(variables)
+
+
+def test_addresses_without_a_port_are_taken() -> None:
+    addresses = ["host", "unix:/a/path:99999", "host:http", "host:", "host:00080"]
+    task = tf.cluster.Task({"worker": addresses}, "worker", 0)
+    assert task.cluster.job_tasks("worker") == addresses
+
+
 def test_tasks_of_an_indexed_job_have_hosts_by_number() -> None:
     variables = {
         "JOB_COMPLETION_INDEX": "3",

@@ -12,7 +12,7 @@ from millstream import _runtime
 from millstream._impl import protos
 from millstream._impl.base import errors
 from millstream._impl.base.public import public
-from millstream._impl.cluster.cluster_spec import ClusterSpec
+from millstream._impl.cluster.cluster_spec import ClusterSpec, check_ports
 from millstream._impl.graph.arguments import FLAG, INTEGER, TEXT, Kind, or_none, takes
 from millstream._impl.session import credentials, plugins, targets
 
@@ -74,7 +74,7 @@ class Server:
     TypeError, ValueError
         An argument is not of this kind, or the task is not clear.
     InvalidArgumentError
-        The cluster has no such task.
+        The cluster has no such task, or an address has a port that is not from 0 to 65535.
     UnavailableError
         The address is in use.
     PermissionDeniedError
@@ -110,6 +110,7 @@ class Server:
         definition = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         plugins.find_packages()
         targets.use_library()
+        check_ports(ClusterSpec(definition.cluster))
         _check_address(definition)
         try:
             self._handle = _runtime.Server(definition.SerializeToString())

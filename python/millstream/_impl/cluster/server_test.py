@@ -188,6 +188,11 @@ def test_wrong_targets_and_tasks_are_refused() -> None:
         tf.train.Server({"a": ["localhost:0"], "b": ["localhost:0"]})
     with pytest.raises(ValueError, match="protocol"):
         tf.train.Server({"a": ["localhost:0"]}, protocol="carrier pigeon")
+    for address in ("localhost:99999", "far:65536"):  # also where others may not reach it
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"address {address} has the port"):
+            tf.train.Server({"a": ["localhost:0"], "b": [address]}, "a", 0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the address x:99999 has the port"):
+        tf.Session("grpc://x:99999", graph=tf.Graph())
     server = tf.train.Server({"a": ["localhost:0"]})
     assert (server.server_def.job_name, server.server_def.task_index) == ("a", 0)
     taken = server.target.removeprefix("grpc://")

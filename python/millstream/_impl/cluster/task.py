@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from millstream._impl.base.public import public
-from millstream._impl.cluster.cluster_spec import ClusterSpec
+from millstream._impl.cluster.cluster_spec import ClusterSpec, check_ports
 from millstream._impl.cluster.device_setter import replica_device_setter
 from millstream._impl.cluster.server import Server
 from millstream._impl.graph.arguments import INTEGER, TEXT, takes
@@ -40,6 +40,8 @@ class Task:
     ------
     TypeError, ValueError
         The cluster has no such task. An ``evaluator`` need not be in it.
+    InvalidArgumentError
+        An address has a port that is not from 0 to 65535.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class Task:
     @takes(job_name=TEXT, task_index=INTEGER)
     def __init__(self, cluster: Any = None, job_name: str = "worker", task_index: int = 0) -> None:
         self.cluster = ClusterSpec({} if cluster is None else cluster)
+        check_ports(self.cluster)
         self.job_name = job_name
         self.task_index = task_index
         self._server: Server | None = None
