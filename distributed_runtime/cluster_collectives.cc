@@ -276,8 +276,7 @@ void ClusterCollectives::AskLeader() {
       EncodeSpec(waiting.spec, request.mutable_operation());
       request.set_member(waiting.member.device);
     }
-    const bool counts = has_leader_answered_ && !requests.empty();
-    silence_[leader_] = counts ? silence_[leader_] + 1 : 0;
+    silence_[leader_] = requests.empty() ? 0 : silence_[leader_] + 1;
     is_lost = silence_[leader_] > kPatience;
   }
   if (is_lost) return LoseLeader();
@@ -314,9 +313,13 @@ void ClusterCollectives::LoseLeader() {
 void ClusterCollectives::TakeMissing(uint64_t number, const Status& status,
                                      PayloadReader* response) {
   proto::MissingMembersResponse message;
-  if (!status.ok() || !DecodeMessage(response, &message).ok()) return;
+  const bool is_answer = status.ok() && DecodeMessage(response, &message).ok();
   absl::MutexLock lock(&mutex_);
-  has_leader_answered_ = true;
+  // One that has not come up as yet is awaited, see AwaitLeader.
+  const bool is_absent = absl::IsUnavailable(status) && !IsPeerLost(status);
+  if (is_absent && !has_leader_come_up_) silence_.erase(leader_);
+  if (!is_answer) return;
+  has_leader_come_up_ = true;
   silence_.erase(leader_);
   const auto found = waiting_.find(number);
   if (found != waiting_.end()) found->second.missing = message.text();

@@ -30,7 +30,8 @@ namespace millstream {
 // The members meet in one task, the leader: the chief's, or else the first of the cluster. Small
 // tensors come with their members, and the leader answers with the result. The tasks of members
 // exchange larger ones (CollectiveExchange). The leader notices when the connection to a task of a
-// member ends. A leader that has never answered has not come up as yet, and members wait for it.
+// member ends. Where nobody is at the leader's address, it has not come up as yet, and members wait
+// for it. One that takes requests and is silent is lost, as any task.
 // Members of sessions of all masters meet, unless their sessions are isolated.
 // Thread-safe.
 class ClusterCollectives final : public Collectives {
@@ -137,7 +138,7 @@ class ClusterCollectives final : public Collectives {
 
   mutable absl::Mutex mutex_;
   bool has_stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  bool has_leader_answered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_leader_come_up_ ABSL_GUARDED_BY(mutex_) = false;  // it answered, or was connected
   bool has_awaited_leader_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_ ABSL_GUARDED_BY(mutex_);                        // number of a member of this task
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // by number

@@ -15,7 +15,8 @@ namespace millstream {
 
 void ClusterCollectives::NoteLeader() {
   absl::MutexLock lock(&mutex_);
-  has_leader_answered_ = true;
+  has_leader_come_up_ = true;
+  silence_.erase(leader_);
 }
 
 // A leader answers a member when the meeting takes place. If it ends before that, it is lost, and
@@ -23,7 +24,7 @@ void ClusterCollectives::NoteLeader() {
 void ClusterCollectives::AskForLeader(Channel* channel) {
   {
     absl::MutexLock lock(&mutex_);
-    if (has_leader_answered_) return;
+    if (has_leader_come_up_) return;
   }
   StartRequest(channel, "PingMember", EncodeMessage(proto::WatchCollectivesRequest()),
                SteadyNow() + absl::Seconds(10),
@@ -34,18 +35,21 @@ void ClusterCollectives::AskForLeader(Channel* channel) {
 
 bool ClusterCollectives::AwaitLeader(uint64_t number, const Status& refused) {
   if (!absl::IsUnavailable(refused)) return false;
+  // It took the connection: its process ended, or stands still.
+  if (IsPeerLost(refused)) NoteLeader();
   std::string missing;
   bool is_first = false;
   {
     absl::MutexLock lock(&mutex_);
     const auto found = waiting_.find(number);
-    if (has_leader_answered_ || found == waiting_.end()) return false;
+    if (has_leader_come_up_ || found == waiting_.end()) return false;
     missing = absl::StrCat(leader_, ", where members of ", NameOf(found->second.spec),
                            " meet, and which has not come up as yet: ", refused.message());
     found->second.awaits_leader = true;
     found->second.missing = missing;
     is_first = !has_awaited_leader_;
     has_awaited_leader_ = true;
+    silence_.erase(leader_);  // that nobody is there is an answer, too
   }
   if (is_first) HostLog(MS_LOG_WARNING, absl::StrCat(task_, " waits for ", missing));
   return true;

@@ -105,5 +105,50 @@ TEST_F(ClusterCollectivesLeaderTest, ALeaderThatIsLostBeforeTheFirstMeetingIsNot
   member.join();
 }
 
+// A process that has never answered, and is stopped: nobody is told.
+TEST_F(ClusterCollectivesLeaderTest, ALeaderThatTakesRequestsAndNeverAnswersIsLost) {
+  const Output sum = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  transports_[1]->Set(Fault::kLost);
+  for (int i = 0; i < 2; ++i) {
+    transports_[1]->ForgetCounts();
+    std::thread heart([&] {
+      EXPECT_TRUE(Eventually([&] { return HasTried(1); }));
+      Beat(5);
+    });
+    ExpectError(RunOn(1, sum).status(), absl::StatusCode::kUnavailable,
+                {"/job:worker/replica:0/task:0", "does not answer"});
+    heart.join();
+  }
+}
+
+// Whose connection says so, after some heartbeats of its own.
+TEST_F(ClusterCollectivesLeaderTest, ALeaderWhoseConnectionBreaksHasComeUp) {
+  const Output sum = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  for (const Fault fault : {Fault::kBroken, Fault::kRefused}) {
+    transports_[1]->Set(fault);
+    ExpectError(RunOn(1, sum).status(), absl::StatusCode::kUnavailable,
+                {"/job:worker/replica:0/task:0"});
+  }
+}
+
+// Silence is counted anew when somebody says that nobody is there.
+TEST_F(ClusterCollectivesLeaderTest, SilenceBeforeALeaderIsRefusedDoesNotCount) {
+  const Output sum = Reduce(1, 0, Numbers(1, 0, 1, 1), 2);
+  transports_[1]->Set(Fault::kLost);
+  std::thread heart([&] {
+    EXPECT_TRUE(Eventually([&] { return HasTried(1); }));
+    Beat(3);
+    transports_[1]->Set(Fault::kRefused);
+    Beat(1);  // asks for whom the member waits
+    transports_[1]->Set(Fault::kLost);
+    Beat(4);
+    EXPECT_EQ(transports_[1]->Count("LeaveCollective"), 0) << "the member was told an error";
+    Beat(1);
+  });
+  ExpectError(RunOn(1, sum).status(), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:0", "does not answer"});
+  heart.join();
+}
+
 }  // namespace
 }  // namespace millstream

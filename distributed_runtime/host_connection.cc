@@ -84,8 +84,7 @@ std::shared_ptr<Channel::Call> HostConnection::StartCall(absl::string_view metho
   auto call = std::make_shared<PendingCall>(std::move(respond));
   const uint64_t number = AddCall(call);
   if (number == 0) {
-    call->End(absl::UnavailableError(absl::StrCat("the connection to ", peer_, " has ended")),
-              Payload());
+    call->End(PeerLost(absl::StrCat("the connection to ", peer_, " has ended")), Payload());
     return call;
   }
   if (is_awaited && HasOneCall()) {
@@ -327,7 +326,7 @@ void HostConnection::EndCalls() {
     calls.swap(calls_);
   }
   const Status ended =
-      absl::UnavailableError(absl::StrCat("no answer from ", peer_, ": the connection has ended"));
+      PeerLost(absl::StrCat("no answer from ", peer_, ": the connection has ended"));
   for (const auto& [number, call] : calls) call->End(ended, Payload());
 }
 

@@ -204,6 +204,25 @@ TEST_F(HostConnectionTest, AHeartbeatBringsAnAwaitedAnswer) {
   }
 }
 
+// So that nobody takes the other side for one that has never been there.
+TEST_F(HostConnectionTest, CallsOfAConnectionThatEndsSayThatThereWasOne) {
+  absl::Notification lost;
+  client_->Start("Block", PayloadOf(""), [&lost](const Status& status, Payload) {
+    EXPECT_TRUE(IsPeerLost(status)) << status;
+    lost.Notify();
+  });
+  handler_->blocked.Wait();
+  client_->Shut();
+  EXPECT_TRUE(Eventually(lost));
+  absl::Notification refused;
+  client_->Start("Echo", PayloadOf(""), [&refused](const Status& status, Payload) {
+    EXPECT_TRUE(IsPeerLost(status)) << status;
+    refused.Notify();
+  });
+  EXPECT_TRUE(Eventually(refused));
+  handler_->open.Notify();
+}
+
 TEST_F(HostConnectionTest, AHelperThatNeedsNoAnswerLeavesItToOthers) {
   for (int i = 0; i < 1000; ++i) {
     absl::BlockingCounter answers(1);

@@ -131,9 +131,10 @@ class NetworkChannel final : public Channel {
     const std::unique_ptr<Waiting> waiting(static_cast<Waiting*>(user));
     Payload response = Take(slices, n);
     if (code == 0) return waiting->respond(absl::OkStatus(), std::move(response));
-    const Status status(static_cast<absl::StatusCode>(code),
-                        absl::StrCat("no answer from ", waiting->address, ": ", message));
-    waiting->respond(status, Payload());
+    const std::string text = absl::StrCat("no answer from ", waiting->address, ": ", message);
+    const bool is_lost = absl::string_view(message) == MILLSTREAM_NETWORK_PEER_LOST;
+    waiting->respond(is_lost ? PeerLost(text) : Status(static_cast<absl::StatusCode>(code), text),
+                     Payload());
   }
 
   const millstream_network_table& table_;
@@ -174,9 +175,20 @@ StatusOr<std::unique_ptr<Transport>> OpenNetwork(const std::string& path) {
   }
   const auto get =
       reinterpret_cast<millstream_get_network>(dlsym(library, MILLSTREAM_NETWORK_SYMBOL));
-  const millstream_network_table* const table = get == nullptr ? nullptr : get();
-  if (table == nullptr || table->version != kMillstreamNetworkVersion) {
-    return errors::FailedPrecondition(path, " is no network library of this version");
+  return NetworkOf(get == nullptr ? nullptr : get(), path);
+}
+
+StatusOr<std::unique_ptr<Transport>> NetworkOf(const millstream_network_table* table,
+                                               const std::string& path) {
+  if (table == nullptr) {
+    return errors::FailedPrecondition(path, " is no library that connects processes");
+  }
+  // The version stands first in each table, and nothing else need be where it is in this one.
+  if (table->version != kMillstreamNetworkVersion) {
+    return errors::FailedPrecondition(
+        "the library that connects processes, ", path, ", has the version ", table->version,
+        ", and this Millstream needs version ", kMillstreamNetworkVersion,
+        "; install millstream[cluster] of the version of millstream");
   }
   table->set_log([](const char* text) { HostLog(MS_LOG_WARNING, text); });
   return std::make_unique<NetworkTransport>(table);

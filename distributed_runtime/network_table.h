@@ -30,7 +30,13 @@ typedef void (*millstream_handle_request)(void* user, void* call, const char* me
 /* Takes a message for the log. From any thread. */
 typedef void (*millstream_network_log)(const char* message);
 
-enum { kMillstreamNetworkVersion = 3 };
+/* Changes with the table, and with how a library sends names and bytes to another one; a library of
+ * another version is not opened. Messages have a version of their own (rpc.h). */
+enum { kMillstreamNetworkVersion = 4 };
+
+/* The message of a call that ends, as UNAVAILABLE, because its peer is lost: there was a connection
+ * to it. */
+#define MILLSTREAM_NETWORK_PEER_LOST "the peer is lost"
 
 typedef struct millstream_network_table {
   uint32_t version; /* kMillstreamNetworkVersion */
@@ -46,7 +52,7 @@ typedef struct millstream_network_table {
   /* Starts a call, which ends at the latest at `deadline_ns` since 1970; negative: never. Gives a
    * handle for cancel, which free_call frees, before or after the call has ended. An urgent call
    * does not wait behind others. Where the connection breaks that it has, the peer is lost: all
-   * other calls of the channel end, too, as UNAVAILABLE. */
+   * other calls of the channel end, too, with MILLSTREAM_NETWORK_PEER_LOST. */
   void* (*start)(void* channel, const char* method, int32_t is_urgent, millstream_slice* slices,
                  size_t n, int64_t deadline_ns, millstream_call_done done, void* user);
   void (*cancel)(void* call);

@@ -80,6 +80,11 @@ class Transport {
   virtual StatusOr<std::shared_ptr<Channel>> Connect(const std::string& address) = 0;
 };
 
+// UNAVAILABLE, where somebody was at the address: there was a connection, and it has ended.
+Status PeerLost(absl::string_view text);
+// Whether an error says that.
+bool IsPeerLost(const Status& status);
+
 // Sends a request and waits for the response.
 StatusOr<Payload> CallAndWait(Channel* channel, absl::string_view method, Payload request,
                               absl::Time deadline);

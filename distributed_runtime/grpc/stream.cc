@@ -223,7 +223,9 @@ void Stream::OnEnd(bool ok) {
 }
 
 void Stream::EndByStatus(const ClientCall& call) {
-  if (has_lost_peer_) return EndWithError(call, GRPC_STATUS_UNAVAILABLE, "the peer is lost");
+  if (has_lost_peer_) {
+    return EndWithError(call, GRPC_STATUS_UNAVAILABLE, MILLSTREAM_NETWORK_PEER_LOST);
+  }
   if (code_ == GRPC_STATUS_OK) {
     return EndWithError(call, GRPC_STATUS_UNAVAILABLE, "the peer has ended the stream");
   }

@@ -121,6 +121,9 @@ class FaultyChannel final : public Channel {
       case Fault::kRefused:
         respond(absl::UnavailableError("the message was refused"), Payload());
         return std::make_shared<NoCall>();
+      case Fault::kBroken:
+        respond(PeerLost("the connection broke"), Payload());
+        return std::make_shared<NoCall>();
       case Fault::kLost: return std::make_shared<NoCall>();
     }
     const auto take = [state = state_, losses, name = std::string(method),

@@ -18,6 +18,7 @@ namespace millstream {
 enum class Fault {
   kNone,
   kRefused,  // requests fail with UNAVAILABLE
+  kBroken,   // the same, because the connection breaks that there is (PeerLost)
   kLost,     // neither requests arrive nor responses to earlier ones, and nobody is told
 };
 
