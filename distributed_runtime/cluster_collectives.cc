@@ -13,9 +13,6 @@
 namespace millstream {
 namespace {
 
-// Larger tensors do not come with their members. With them, the leader would send the tensor to
-// each task; an exchange takes two messages more.
-constexpr size_t kLargestWithMember = 32 * 1024;
 // In heartbeats: how long a task that does not answer is not taken for lost.
 constexpr int kPatience = 4;
 
@@ -69,6 +66,7 @@ void ClusterCollectives::Join(const CollectiveSpec& spec, CollectiveMember membe
   arrival.gives = gives;
   arrival.shape = tensor.shape();
   arrival.tensor = tensor;
+  arrival.link = peers_->links()->link();
   arrival.done = [self = Self(), number](const Status& status, const MeetingOutcome& outcome) {
     self->Conclude(number, status, outcome);
   };
@@ -81,43 +79,6 @@ void ClusterCollectives::Arrive(const CollectiveSpec& spec, CollectiveArrival ar
   WatchKnown(spec);
   // Stop may have come before the member.
   if (HasStopped()) meetings_.EndAll(Stopped());
-}
-
-void ClusterCollectives::JoinAtLeader(const CollectiveSpec& spec, uint64_t number,
-                                      const std::string& device, bool gives, const Tensor& tensor) {
-  proto::JoinCollectiveRequest request;
-  EncodeSpec(spec, request.mutable_operation());
-  request.set_task(task_);
-  request.set_ticket(number);
-  request.set_member(device);
-  {
-    absl::MutexLock lock(&mutex_);
-    request.set_oldest(waiting_.empty() ? number : waiting_.begin()->first);
-  }
-  TensorWriter writer;
-  Status status;
-  if (gives && tensor.bytes() <= kLargestWithMember) {
-    status = writer.Add(tensor, request.mutable_tensor());
-  } else if (gives) {
-    status = writer.AddShape(tensor, request.mutable_tensor());
-  }
-  const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
-  if (status.ok()) status = channel.status();
-  if (!status.ok()) return Conclude(number, status, MeetingOutcome());
-  AskForLeader(channel->get());
-  StartRequest(channel->get(), "JoinCollective", writer.Finish(request), absl::InfiniteFuture(),
-               [self = Self(), number](const Status& joined, PayloadReader* response) {
-                 self->TakeAnswer(number, joined, response);
-               });
-}
-
-void ClusterCollectives::TakeAnswer(uint64_t number, const Status& joined,
-                                    PayloadReader* response) {
-  if (AwaitLeader(number, joined)) return;
-  if (joined.ok()) NoteLeader();
-  MeetingOutcome outcome;
-  const Status status = joined.ok() ? ReadOutcome(response, &outcome) : joined;
-  Conclude(number, WithTask(status, leader_), outcome);
 }
 
 void ClusterCollectives::Conclude(uint64_t number, const Status& status,
@@ -357,6 +318,7 @@ void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
   CollectiveArrival arrival;
   const auto read = [&]() -> StatusOr<CollectiveSpec> {
     MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
+    MS_RETURN_IF_ERROR(CheckMemberVersion(message.version(), message.task(), task_));
     MS_ASSIGN_OR_RETURN(const CollectiveSpec spec, DecodeSpec(message.operation()));
     if (!Leads()) {
       return errors::Internal("the tasks of the cluster do not agree: ", leader_,
@@ -373,6 +335,7 @@ void ClusterCollectives::OnJoin(PayloadReader* request, const Reply& reply) {
   if (!spec.ok()) return reply.Give(spec.status());
   arrival.ticket = {message.task(), message.ticket()};
   arrival.member = message.member();
+  arrival.link = DecodeLink(message.link());
   const std::shared_ptr<Traffic> traffic = peers_->TrafficWith(message.task());
   traffic->AddReceived(size);
   arrival.done = AnswerBy(reply.Counted(traffic));

@@ -29,7 +29,8 @@ namespace millstream {
 
 // The members meet in one task, the leader: the chief's, or else the first of the cluster. Small
 // tensors come with their members, and the leader answers with the result. The tasks of members
-// exchange larger ones (CollectiveExchange). The leader notices when the connection to a task of a
+// exchange larger ones (CollectiveExchange). What is small follows from measured times, which the
+// leader passes on (MostBytesWithMember). The leader notices when the connection to a task of a
 // member ends. Where nobody is at the leader's address, it has not come up as yet, and members wait
 // for it. One that takes requests and is silent is lost, as any task.
 // Members of sessions of all masters meet, unless their sessions are isolated.
@@ -77,6 +78,19 @@ class ClusterCollectives final : public Collectives {
     std::string missing;         // for whom it waits; empty: not known as yet
     bool awaits_leader = false;  // which has not come up as yet
   };
+  // A request to join a meeting.
+  using Group = std::pair<uint64_t, int64_t>;  // scope, group key
+  struct Joining {
+    uint64_t number = 0;
+    Group group;
+    bool is_small = false;  // so that the time that it takes is that of a message
+    absl::Time begin;       // SteadyNow
+  };
+  // What a meeting has told the members of its group.
+  struct Told {
+    uint64_t meeting = 0;
+    CollectiveLink link;
+  };
   ResourceRef<ClusterCollectives> Self() { return ResourceRef<ClusterCollectives>::Share(this); }
   bool Leads() const { return leader_ == task_; }
 
@@ -86,8 +100,15 @@ class ClusterCollectives final : public Collectives {
   void JoinAtLeader(const CollectiveSpec& spec, uint64_t number, const std::string& device,
                     bool gives, const Tensor& tensor);
   // What has become of that.
-  void TakeAnswer(uint64_t number, const Status& joined, PayloadReader* response)
+  void TakeAnswer(const Joining& joining, const Status& joined, PayloadReader* response)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  CollectiveLink LinkOf(const CollectiveSpec& spec) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `round_trip`: what the request took, without the time that the leader had it.
+  void NoteLink(const Joining& joining, const MeetingOutcome& outcome, absl::Duration round_trip)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The leader does not know the request: ends the wait by an error that says why, if that can be
+  // found out.
+  void AskForVersion(uint64_t number, const Status& refused) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether the member waits until the leader has come up, which was not reached.
   bool AwaitLeader(uint64_t number, const Status& refused) ABSL_LOCKS_EXCLUDED(mutex_);
   // Members that wait for the leader try it again.
@@ -143,6 +164,7 @@ class ClusterCollectives final : public Collectives {
   uint64_t next_ ABSL_GUARDED_BY(mutex_);                        // number of a member of this task
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // by number
   absl::flat_hash_map<const void*, uint64_t> numbers_ ABSL_GUARDED_BY(mutex_);  // by ticket
+  std::map<Group, Told> told_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);
   // Other tasks to which this one may have given something.
   std::set<std::string, std::less<>> met_ ABSL_GUARDED_BY(mutex_);

@@ -392,6 +392,7 @@ TEST_F(ClusterCollectivesTest, MembersThatComeWithoutTheirTensorAreRefused) {
     spec.kind = kind;
     proto::JoinCollectiveRequest request;
     EncodeSpec(spec, request.mutable_operation());
+    request.set_version(kMessageVersion);
     request.set_task("/job:worker/replica:0/task:1");
     request.set_member(Device(1));
     PayloadReader reader(EncodeMessage(request));

@@ -207,6 +207,10 @@ TEST_F(ClusterFaultsTest, RequestsOfOtherVersionsAndPrograms) {
   ExpectError(ask("CreateWorkerSession", master), absl::StatusCode::kUnavailable,
               {"/job:worker/replica:0/task:0", "/job:ps/replica:0/task:1"});
   ExpectError(ask("GET /", client), absl::StatusCode::kUnimplemented, {"GET /"});
+  // So requests of a newer task look that another transport wraps in another way.
+  ExpectError(ask("", client), absl::StatusCode::kUnimplemented,
+              {"/job:worker/replica:0/task:0", absl::StrCat("version ", kMessageVersion),
+               "no method \"\""});
   EXPECT_THAT(SessionsIn(0), IsEmpty());
 }
 

@@ -1,9 +1,12 @@
 #include "distributed_runtime/collective_coding.h"
 
 #include <cstdint>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "distributed_runtime/tensor_coding.h"
 #include "framework/proto_conversion.h"
+#include "framework/steady_time.h"
 
 namespace millstream {
 
@@ -52,14 +55,26 @@ Status CheckGiven(const CollectiveSpec& spec, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
+void EncodeLink(const CollectiveLink& link, proto::LinkRecord* record) {
+  record->set_round_trip_seconds(link.round_trip_seconds);
+  record->set_bytes_per_second(link.bytes_per_second);
+}
+
+CollectiveLink DecodeLink(const proto::LinkRecord& record) {
+  return {record.round_trip_seconds(), record.bytes_per_second()};
+}
+
 CollectiveArrival::Done AnswerBy(const Reply& reply) {
-  return [reply](const Status& status, const MeetingOutcome& outcome) {
+  return [reply, came = SteadyNow()](const Status& status, const MeetingOutcome& outcome) {
     proto::JoinCollectiveResponse response;
     TensorWriter writer;
     Status written = status;
     if (written.ok()) written = writer.Add(outcome.result, response.mutable_result());
     if (!written.ok()) return reply.Give(written);
     response.set_meeting(outcome.number);
+    EncodeLink(outcome.link, response.mutable_link());
+    response.set_version(kMessageVersion);
+    response.set_held_nanos(absl::ToInt64Nanoseconds(SteadyNow() - came));
     if (!outcome.result.has_value()) {
       for (const std::string& member : outcome.members) response.add_members(member);
       for (const uint64_t ticket : outcome.tickets) response.add_tickets(ticket);
@@ -69,7 +84,7 @@ CollectiveArrival::Done AnswerBy(const Reply& reply) {
   };
 }
 
-Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome) {
+Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome, AnswerRecord* record) {
   proto::JoinCollectiveResponse response;
   MS_RETURN_IF_ERROR(DecodeMessage(reader, &response));
   MS_ASSIGN_OR_RETURN(outcome->result, DecodeTensor(response.result(), reader));
@@ -77,12 +92,27 @@ Status ReadOutcome(PayloadReader* reader, MeetingOutcome* outcome) {
   outcome->members.assign(response.members().begin(), response.members().end());
   outcome->tickets.assign(response.tickets().begin(), response.tickets().end());
   outcome->source = response.source();
+  outcome->link = DecodeLink(response.link());
+  record->held = absl::Nanoseconds(response.held_nanos());
+  record->version = response.version();
   const int members = response.members_size();
   if (outcome->result.has_value() ||
       (outcome->source >= 0 && outcome->source < members && response.tickets_size() == members)) {
     return absl::OkStatus();
   }
   return errors::InvalidArgument("the answer about a collective operation makes no sense");
+}
+
+Status CheckMemberVersion(int version, absl::string_view other, absl::string_view task) {
+  if (version == kMessageVersion) return absl::OkStatus();
+  // Messages about meetings have it since then.
+  constexpr int kFirst = 5;
+  const std::string its =
+      version == 0 ? absl::StrCat(kFirst - 1, " or older") : absl::StrCat(version);
+  return errors::FailedPrecondition(
+      "the tasks of a collective operation have messages of several versions: ", task,
+      " of version ", kMessageVersion, ", ", other, " of version ", its,
+      "; all need the same version of Millstream");
 }
 
 }  // namespace millstream

@@ -16,8 +16,10 @@ namespace {
 
 using Kind = CollectiveSpec::Kind;
 
-void GivePiece(const Reply& reply, const StatusOr<Tensor>& piece) {
+// `came`: when it was asked for.
+void GivePiece(const Reply& reply, absl::Time came, const StatusOr<Tensor>& piece) {
   proto::CollectivePieceResponse response;
+  response.set_held_nanos(absl::ToInt64Nanoseconds(SteadyNow() - came));
   TensorWriter writer;
   Status status = piece.status();
   if (status.ok()) status = writer.Add(*piece, response.mutable_tensor());
@@ -285,11 +287,13 @@ void CollectiveExchange::AskOne(int task, bool of_result) {
   const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(name);
   if (!channel.ok()) return Fail(channel.status());
   // Who takes a piece may copy much, and must not hold up the transport.
-  const auto take = [self = shared_from_this(), task, of_result](const Status& status,
-                                                                 PayloadReader* response) {
+  const auto take = [self = shared_from_this(), task, of_result, asked = SteadyNow()](
+                        const Status& status, PayloadReader* response) {
+    const absl::Duration took = SteadyNow() - asked;
     auto kept = std::make_shared<PayloadReader>(std::move(*response));
-    ThreadCache::Global()->Run(
-        [self, task, of_result, status, kept] { self->Take(task, of_result, status, kept.get()); });
+    ThreadCache::Global()->Run([self, task, of_result, took, status, kept] {
+      self->Take(task, of_result, took, status, kept.get());
+    });
   };
   std::shared_ptr<Channel::Call> call = StartRequest(
       channel->get(), "CollectivePiece", EncodeMessage(request), absl::InfiniteFuture(), take);
@@ -300,7 +304,7 @@ void CollectiveExchange::AskOne(int task, bool of_result) {
   call->Cancel();
 }
 
-void CollectiveExchange::Take(int task, bool of_result, const Status& status,
+void CollectiveExchange::Take(int task, bool of_result, absl::Duration took, const Status& status,
                               PayloadReader* response) {
   std::string name;
   {
@@ -313,6 +317,8 @@ void CollectiveExchange::Take(int task, bool of_result, const Status& status,
     proto::CollectivePieceResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
     MS_ASSIGN_OR_RETURN(const Tensor piece, DecodeTensor(message.tensor(), response));
+    const absl::Duration held = absl::Nanoseconds(message.held_nanos());
+    peers_->links()->AddTransfer(name, piece.bytes(), took - held);
     return Keep(task, of_result, piece);
   };
   const Status taken = read();
@@ -379,7 +385,7 @@ void CollectiveExchange::Ask(bool of_result, int asker, const Reply& reply) {
   {
     absl::MutexLock lock(&mutex_);
     failed = failed_;
-    if (failed.ok()) questions_.push_back({of_result, asker, reply});
+    if (failed.ok()) questions_.push_back({of_result, asker, reply, SteadyNow()});
   }
   if (!failed.ok()) return reply.Give(failed);
   Advance();
@@ -413,7 +419,12 @@ Reply CollectiveExchange::Counted(const Question& question) const {
 }
 
 void CollectiveExchange::Advance() {
-  std::vector<std::pair<Reply, StatusOr<Tensor>>> answers;
+  struct Answer {
+    Reply reply;
+    absl::Time came;
+    StatusOr<Tensor> piece;
+  };
+  std::vector<Answer> answers;
   std::vector<CollectiveMember> members;
   Tensor result;
   bool shares_out = false;
@@ -426,7 +437,7 @@ void CollectiveExchange::Advance() {
         ++at;
         continue;
       }
-      answers.emplace_back(Counted(*at), PieceFor(*at));
+      answers.push_back({Counted(*at), at->came, PieceFor(*at)});
       if (at->asker >= 0 && at->asker < static_cast<int>(tasks_.size())) {
         int& unasked = tasks_[at->asker].unasked;
         unasked = std::max(unasked - 1, 0);
@@ -443,7 +454,7 @@ void CollectiveExchange::Advance() {
     }
     ends = TakeEnd();
   }
-  for (const auto& [reply, piece] : answers) GivePiece(reply, piece);
+  for (const Answer& answer : answers) GivePiece(answer.reply, answer.came, answer.piece);
   GiveResult(members, result, shares_out);
   if (ends) on_end_();
 }

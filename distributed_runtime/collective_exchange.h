@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "core/resources/collective_meetings.h"
 #include "core/resources/collectives.h"
 #include "distributed_runtime/peers.h"
@@ -92,6 +93,7 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
     bool of_result;
     int asker;
     Reply reply;
+    absl::Time came;  // SteadyNow
   };
   // Another task of the meeting, as this one sees it.
   struct Other {
@@ -124,8 +126,9 @@ class CollectiveExchange : public std::enable_shared_from_this<CollectiveExchang
   void SetRanges() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AskOthers() ABSL_LOCKS_EXCLUDED(mutex_);
   void AskOne(int task, bool of_result) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Take(int task, bool of_result, const Status& status, PayloadReader* response)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // `took`: the time since the task was asked.
+  void Take(int task, bool of_result, absl::Duration took, const Status& status,
+            PayloadReader* response) ABSL_LOCKS_EXCLUDED(mutex_);
   Status Keep(int task, bool of_result, const Tensor& piece) ABSL_LOCKS_EXCLUDED(mutex_);
   Status MergePieces() ABSL_LOCKS_EXCLUDED(mutex_);
   // Answers what can be answered, and ends what has ended.

@@ -185,7 +185,9 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
 void Master::OnCreateSession(PayloadReader* request, const Reply& reply) {
   proto::CreateSessionRequest message;
   Status status = DecodeMessage(request, &message);
-  if (status.ok()) status = CheckMessageVersion(message.version(), worker_->task());
+  if (status.ok()) {
+    status = CheckMessageVersion(message.version(), worker_->task(), "the client");
+  }
   if (!status.ok()) return reply.Give(status);
   const auto session = CreateSession(message.config(), SteadyNow() + kBeginPatience);
   if (!session.ok()) return reply.Give(session.status());

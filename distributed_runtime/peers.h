@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "distributed_runtime/link_measures.h"
 #include "distributed_runtime/traffic.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
@@ -41,6 +42,8 @@ class Peers {
   StatusOr<std::shared_ptr<Channel>> ChannelTo(absl::string_view task) ABSL_LOCKS_EXCLUDED(mutex_);
   // What this task exchanges with a task; that with all others if the cluster has no such task.
   std::shared_ptr<Traffic> TrafficWith(absl::string_view peer) ABSL_LOCKS_EXCLUDED(mutex_);
+  // How fast this task reaches the others.
+  LinkMeasures* links() { return &links_; }
   // All of it, by the names of the peers.
   std::map<std::string, std::shared_ptr<Traffic>> AllTraffic() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -49,6 +52,7 @@ class Peers {
 
   const std::vector<ClusterTask> tasks_;
   Transport& transport_;
+  LinkMeasures links_;
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Channel>> channels_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::shared_ptr<Traffic>> traffic_ ABSL_GUARDED_BY(mutex_);

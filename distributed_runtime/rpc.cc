@@ -108,10 +108,10 @@ void RequestWaits::Remove(const std::shared_ptr<Responses>& responses) {
   waits_.erase(std::find(waits_.begin(), waits_.end(), responses));
 }
 
-Status CheckMessageVersion(int version, absl::string_view task) {
+Status CheckMessageVersion(int version, absl::string_view task, absl::string_view asker) {
   if (version == kMessageVersion) return absl::OkStatus();
   return errors::FailedPrecondition("the task ", task, " has messages of version ", kMessageVersion,
-                                    ", and who asks for a session has version ", version,
+                                    ", and ", asker, ", which asks it, has version ", version,
                                     "; all need the same version of Millstream");
 }
 

@@ -21,11 +21,13 @@
 
 namespace millstream {
 
-// Of the messages between clients, masters and workers. A session of others is refused.
-constexpr int kMessageVersion = 4;
+// Of the messages between clients, masters, workers and members of collective operations. Sessions
+// and members of others are refused.
+constexpr int kMessageVersion = 5;
 
-// FAILED_PRECONDITION if a request for a session has another version. `task` is who was asked.
-Status CheckMessageVersion(int version, absl::string_view task);
+// FAILED_PRECONDITION, with both versions, if the request for a session has another one. `task` is
+// who was asked, by `asker`.
+Status CheckMessageVersion(int version, absl::string_view task, absl::string_view asker);
 
 // Sends the response to one request, once.
 class Reply {

@@ -10,6 +10,7 @@
 #include "core/session/session.h"
 #include "distributed_runtime/address.h"
 #include "distributed_runtime/loopback_transport.h"
+#include "distributed_runtime/rpc.h"
 #include "framework/message.h"
 #include "framework/plugin/host_interfaces.h"
 #include "millstream/framework/protos/cluster.pb.h"
@@ -44,14 +45,12 @@ class Services final : public RequestHandler {
     if (worker == nullptr) return reply.Give(absl::UnavailableError("the task does not run"));
     const PayloadReader reader(std::move(request));
     if (worker->Handle(method, reader, reply) || master->Handle(method, reader, reply)) return;
-    const Status refused = errors::Unimplemented("a task has no method ", absl::CHexEscape(method));
+    const Status refused = errors::Unimplemented(
+        "the task ", worker->task(), " has messages of version ", kMessageVersion,
+        ", and no method \"", absl::CHexEscape(method),
+        "\": who asks has another version of Millstream, or is another program");
     // Once: who sends such requests may send many.
-    if (!has_refused_.exchange(true)) {
-      HostLog(MS_LOG_WARNING, absl::StrCat(worker->task(),
-                                           " got a request of another program, or "
-                                           "of another version: ",
-                                           refused.message()));
-    }
+    if (!has_refused_.exchange(true)) HostLog(MS_LOG_WARNING, std::string(refused.message()));
     reply.Give(refused);
   }
 

@@ -197,7 +197,10 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
 void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   proto::CreateWorkerSessionRequest message;
   Status status = DecodeMessage(request, &message);
-  if (status.ok()) status = CheckMessageVersion(message.version(), task_);
+  if (status.ok()) {
+    const std::string master = absl::StrCat("the master ", message.master());
+    status = CheckMessageVersion(message.version(), task_, master);
+  }
   if (status.ok() && message.task() != task_) {
     status = absl::UnavailableError(absl::StrCat(
         "the task ", task_, ", perhaps of another cluster, is at the address of ", message.task()));

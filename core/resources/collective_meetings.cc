@@ -44,6 +44,13 @@ Status Disagree(const CollectiveSpec& spec, const std::string& a, const std::str
                                  of_a, ", ", b, " has ", of_b);
 }
 
+// An unknown one says nothing.
+CollectiveLink SlowerOf(const CollectiveLink& a, const CollectiveLink& b) {
+  if (!a.is_known() || !b.is_known()) return a.is_known() ? a : b;
+  return {std::max(a.round_trip_seconds, b.round_trip_seconds),
+          std::min(a.bytes_per_second, b.bytes_per_second)};
+}
+
 // The digits at the beginning of `text`, without zeros in front.
 absl::string_view TakeNumber(absl::string_view* text) {
   size_t size = 0;
@@ -222,6 +229,7 @@ void CollectiveMeetings::Conclude(Meeting meeting, ParallelLoop loop) {
   for (size_t i = 0; i < arrivals.size(); ++i) {
     outcome.members.push_back(arrivals[i].member);
     outcome.tickets.push_back(arrivals[i].ticket.number);
+    outcome.link = SlowerOf(outcome.link, arrivals[i].link);
     if (!arrivals[i].gives) continue;
     if (meeting.spec.kind == Kind::kBroadcast) outcome.source = static_cast<int>(i);
     is_here = is_here && arrivals[i].tensor.has_value();

@@ -52,6 +52,13 @@ struct CollectiveTicket {
   }
 };
 
+// How fast a task reaches the others of its group.
+struct CollectiveLink {
+  double round_trip_seconds = 0;  // of a small message and its answer; 0: not measured
+  double bytes_per_second = 0;    // of each other task, while all give at once; 0: not measured
+  bool is_known() const { return round_trip_seconds > 0 && bytes_per_second > 0; }
+};
+
 // How a meeting ended.
 struct MeetingOutcome {
   // What the member gets: each its part of a kReduceScatter, else all the same. Empty if some
@@ -61,6 +68,7 @@ struct MeetingOutcome {
   std::vector<std::string> members;  // in their order
   std::vector<uint64_t> tickets;     // of the members, numbers of their tasks
   int source = 0;                    // the member whose tensor a broadcast gives
+  CollectiveLink link;  // the slowest that is known of a member's task, for the next meetings
 };
 
 // A member that has come to a meeting.
@@ -72,6 +80,7 @@ struct CollectiveArrival {
   bool gives = true;   // false: it is one that gets a broadcast
   Shape shape;         // of the tensor that it gives
   Tensor tensor;       // which is empty here if it stays in the member's task
+  CollectiveLink link;  // of the member's task
   Done done;
 };
 

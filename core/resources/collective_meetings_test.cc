@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -110,6 +111,26 @@ TEST_F(CollectiveMeetingsTest, TheOrderOfArrivalsChangesNoBit) {
     }
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_EQ(std::set<float>(results.begin(), results.end()).size(), 1);
+}
+
+TEST_F(CollectiveMeetingsTest, AllAreToldTheSlowestLinkThatIsKnown) {
+  const std::vector<CollectiveLink> links = {{1e-3, 1e9}, {}, {1e-4, 1e6}, {5, 0}};
+  for (size_t i = 0; i < links.size(); ++i) {
+    CollectiveArrival arrival = Arrival(Device(static_cast<int>(i)), Tensor::Vector<float>({1}));
+    arrival.link = links[i];
+    meetings_.Arrive(Sum(4), std::move(arrival), SerialLoop);
+  }
+  for (const std::shared_ptr<Got>& got : got_) {
+    ASSERT_EQ(got->status, absl::OkStatus());
+    EXPECT_EQ(got->outcome.link.round_trip_seconds, 1e-3);
+    EXPECT_EQ(got->outcome.link.bytes_per_second, 1e6);
+  }
+}
+
+TEST_F(CollectiveMeetingsTest, AMeetingOfWhichNoLinkIsKnownTellsNone) {
+  Arrive(Sum(2), Device(0), 1);
+  Arrive(Sum(2), Device(1), 1);
+  for (const std::shared_ptr<Got>& got : got_) EXPECT_FALSE(got->outcome.link.is_known());
 }
 
 TEST_F(CollectiveMeetingsTest, MembersOfATaskAreMergedFirst) {

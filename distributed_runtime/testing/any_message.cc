@@ -175,7 +175,8 @@ void ReadMeeting(absl::string_view bytes, size_t slice) {
   if (!check.IsSmall(message.result())) return;
   PayloadReader reader(Cut(bytes, slice));
   MeetingOutcome outcome;
-  if (!ReadOutcome(&reader, &outcome).ok() || outcome.result.has_value()) return;
+  AnswerRecord record;
+  if (!ReadOutcome(&reader, &outcome, &record).ok() || outcome.result.has_value()) return;
   if (outcome.source < 0 || static_cast<size_t>(outcome.source) >= outcome.members.size()) {
     Fail("a meeting has a source that is no member");
   }
