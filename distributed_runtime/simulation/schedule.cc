@@ -97,8 +97,9 @@ class Schedule {
     // The other tasks begin at the same time, and not to find them is no error.
     VirtualThreads::Sleep(absl::Milliseconds(1));
     if (work_ == Work::kSteps) return SimClient(&clients_, place, seed_).Run();
-    const bool is_large = Mixed(seed_, "size") % 3 != 0;
-    SimSums(&clients_, place, seed_, is_large).Run();
+    using Size = SimSums::Size;
+    static constexpr Size kSizes[] = {Size::kSmall, Size::kLarge, Size::kMeasured};
+    SimSums(&clients_, place, seed_, kSizes[Mixed(seed_, "size") % 3]).Run();
   }
 
   // Clients in processes of their own. One may join late.

@@ -30,12 +30,17 @@ class SumGraph {
 };
 
 // Takes part in some sums, by a session of its own task alone, and lets the process end as soon as
-// it has the last one. In some schedules the tensors come with their members, in others the tasks
-// exchange them in pieces.
+// it has the last one.
 class SimSums final : public SimProgram {
  public:
-  // As SimProgram. `is_large` is the same for all tasks.
-  SimSums(SimClients* clients, SimPlace place, uint64_t seed, bool is_large);
+  // Of the tensors of a schedule.
+  enum class Size {
+    kSmall,     // they come with their members
+    kLarge,     // the tasks exchange them in pieces
+    kMeasured,  // the tasks measure connections by the first ones; others go the one or the other way
+  };
+  // As SimProgram. `size` is the same for all tasks.
+  SimSums(SimClients* clients, SimPlace place, uint64_t seed, Size size);
   void Run();
 
  private:
