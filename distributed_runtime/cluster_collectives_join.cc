@@ -92,9 +92,9 @@ void ClusterCollectives::NoteLink(const Joining& joining, const MeetingOutcome& 
   if (outcome.number >= told.meeting) told = {outcome.number, outcome.link};
 }
 
-// A leader that does not know the request has other messages: to one of version 3, through gRPC, the
-// request has no name. Each version says its own to whoever asks for a session, which nobody gets
-// who does not say for which task.
+// A leader that does not know the request has other messages: to one of version 3, through gRPC,
+// the request has no name. Each version says its own to whoever asks for a session, which nobody
+// gets who does not say for which task.
 void ClusterCollectives::AskForVersion(uint64_t number, const Status& refused) {
   const StatusOr<std::shared_ptr<Channel>> channel = peers_->ChannelTo(leader_);
   if (!channel.ok()) return Conclude(number, WithTask(refused, leader_), MeetingOutcome());

@@ -8,11 +8,11 @@ namespace {
 
 using Kind = CollectiveSpec::Kind;
 
-// Messages cost a time and bytes cost another (the model of R. Hockney, "The communication challenge
-// for MPP", 1994, by which R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective
-// communication operations in MPICH", 2005, choose algorithms). Let R be the time of a request and
-// its answer, b the bytes per second that a task gets of each other one while all give at once, S
-// the bytes of a tensor, n the number of members. With their members, tensors take
+// Messages cost a time and bytes cost another (the model of R. Hockney, "The communication
+// challenge for MPP", 1994, by which R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of
+// collective communication operations in MPICH", 2005, choose algorithms). Let R be the time of a
+// request and its answer, b the bytes per second that a task gets of each other one while all give
+// at once, S the bytes of a tensor, n the number of members. With their members, tensors take
 //
 //   R + (S + result) / b
 //

@@ -37,7 +37,7 @@ class SimSums final : public SimProgram {
   enum class Size {
     kSmall,     // they come with their members
     kLarge,     // the tasks exchange them in pieces
-    kMeasured,  // the tasks measure connections by the first ones; others go the one or the other way
+    kMeasured,  // the tasks measure connections by the first; others go the one or the other way
   };
   // As SimProgram. `size` is the same for all tasks.
   SimSums(SimClients* clients, SimPlace place, uint64_t seed, Size size);

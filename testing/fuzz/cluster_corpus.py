@@ -31,6 +31,10 @@ def _fixed(field: int, value: int) -> bytes:
     return _varint(field << 3 | 1) + struct.pack("<Q", value)
 
 
+def _real(field: int, value: float) -> bytes:
+    return _varint(field << 3 | 1) + struct.pack("<d", value)
+
+
 def _bytes(field: int, value: bytes | str) -> bytes:
     data = value.encode() if isinstance(value, str) else value
     return _varint(field << 3 | 2) + _varint(len(data)) + data
@@ -211,6 +215,8 @@ def _members() -> Iterator[tuple[str, bytes]]:
         return _bytes(1, _number(1, kind) + numbers + _number(6, 1) + _number(7, 2) + _fixed(8, 5))
 
     yield "sum", _message(spec(0, 1, _FLOAT, 2) + rest + two, floats)
+    link = _number(7, 5) + _bytes(8, _real(1, 1e-4) + _real(2, 1e9))
+    yield "measured", _message(spec(0, 1, _FLOAT, 2) + rest + two + link, floats)
     yield (
         "gather_of_a_scalar",
         _message(spec(1, 0, _FLOAT, 2) + rest + _bytes(5, _header(_FLOAT, [], 4)), floats[:4]),
@@ -234,6 +240,8 @@ def _meetings() -> Iterator[tuple[str, bytes]]:
     members += _bytes(5, struct.pack("<2Q", 3, 4))
     yield "result", _message(_bytes(1, _header(_FLOAT, [2], 8)) + _fixed(2, 9), floats)
     yield "exchange", _message(_fixed(2, 9) + members + _number(4, 1))
+    told = _bytes(6, _real(1, 1e-4) + _real(2, 1e9)) + _number(7, 123456) + _number(8, 5)
+    yield "told", _message(_fixed(2, 9) + members + _number(4, 1) + told)
     yield "source_of_nobody", _message(_fixed(2, 9) + members + _number(4, 2))
     yield "source_negative", _message(_fixed(2, 9) + members + _number(4, -1))
     yield "without_members", _message(_fixed(2, 9))
