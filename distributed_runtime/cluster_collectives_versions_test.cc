@@ -92,15 +92,14 @@ TEST_F(ClusterCollectivesVersionsTest, AProgramThatKnowsNoRequestIsNamed) {
 }
 
 TEST_F(ClusterCollectivesVersionsTest, AnOldLeaderThatKnowsTheRequestIsRefusedByItsAnswer) {
-  const Status status =
-      JoinAt([](absl::string_view method, PayloadReader* request, const Reply& reply) {
-        if (method != "JoinCollective") return reply.Give(absl::OkStatus());
-        proto::JoinCollectiveResponse response;
-        TensorWriter writer;
-        ASSERT_EQ(writer.Add(Tensor::Vector<float>({3}), response.mutable_result()),
-                  absl::OkStatus());
-        reply.Give(writer.Finish(response));
-      });
+  const Status status = JoinAt([](absl::string_view method, PayloadReader* request,
+                                  const Reply& reply) {
+    if (method != "JoinCollective") return reply.Give(absl::OkStatus());
+    proto::JoinCollectiveResponse response;
+    TensorWriter writer;
+    ASSERT_EQ(writer.Add(Tensor::Vector<float>({3}), response.mutable_result()), absl::OkStatus());
+    reply.Give(writer.Finish(response));
+  });
   ExpectError(status, absl::StatusCode::kFailedPrecondition,
               {kLeader, kMember, "version 4 or older", Own()});
 }

@@ -76,10 +76,10 @@ struct CollectiveArrival {
   // Called once, by any thread.
   using Done = std::function<void(const Status& status, const MeetingOutcome& outcome)>;
   CollectiveTicket ticket;
-  std::string member;  // a device
-  bool gives = true;   // false: it is one that gets a broadcast
-  Shape shape;         // of the tensor that it gives
-  Tensor tensor;       // which is empty here if it stays in the member's task
+  std::string member;   // a device
+  bool gives = true;    // false: it is one that gets a broadcast
+  Shape shape;          // of the tensor that it gives
+  Tensor tensor;        // which is empty here if it stays in the member's task
   CollectiveLink link;  // of the member's task
   Done done;
 };
