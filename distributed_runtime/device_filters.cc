@@ -31,22 +31,11 @@ StatusOr<bool> DeviceFilters::FitsTask(const std::string& task) const {
 
 DeviceSet DeviceFilters::Select(const DeviceSet& devices) const {
   if (filters_.empty()) return devices;
-  DeviceSet selected;
-  std::vector<int> numbers(devices.size(), -1);
-  for (int i = 0; i < devices.size(); ++i) {
-    const bool fits = absl::c_any_of(
-        filters_, [&](const DeviceName& filter) { return filter.Fits(devices[i].parsed_name); });
-    if (!fits) continue;
-    numbers[i] = selected.size();
-    selected.Add(devices[i]);
-  }
-  for (int from = 0; from < devices.size(); ++from) {
-    for (int to = 0; to < devices.size(); ++to) {
-      if (numbers[from] < 0 || numbers[to] < 0 || !devices.ArePeers(from, to)) continue;
-      selected.AddPeers(numbers[from], numbers[to]);
-    }
-  }
-  return selected;
+  return devices.Select([this](const DeviceDescription& device) {
+    return absl::c_any_of(filters_, [&device](const DeviceName& filter) {
+      return filter.Fits(device.parsed_name);
+    });
+  });
 }
 
 }  // namespace millstream

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/c_api/session_options.h"
 #include "distributed_runtime/clock_offset.h"
@@ -11,6 +12,8 @@
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/step_log.h"
 #include "distributed_runtime/trace_coding.h"
+#include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/kernel_registry.h"
 #include "framework/steady_time.h"
 
 namespace millstream {
@@ -96,6 +99,7 @@ Status MasterSession::Begin(uint64_t incarnation, const std::string& config, abs
                             TaskWatch* watch) {
   MS_ASSIGN_OR_RETURN(here_, worker_->CreateSession(handle_, config, worker_->task()));
   devices_ = here_->devices();
+  kernel_types_.push_back({worker_->task(), KernelRegistry::Global()->DeviceTypes()});
   MS_ASSIGN_OR_RETURN(const DeviceFilters filters, DeviceFilters::Of(config));
   std::vector<size_t> tasks;
   for (size_t t = 0; t < uses_.size(); ++t) {
@@ -113,7 +117,24 @@ Status MasterSession::Begin(uint64_t incarnation, const std::string& config, abs
   request.set_incarnation(incarnation);
   request.set_version(kMessageVersion);
   MS_RETURN_IF_ERROR(BeginInTasks(tasks, request, filters, deadline, watch));
+  LeaveOutUnknownDevices();
   return here_->SetCluster(devices_);
+}
+
+// Each task that has a part of a step places and cuts all of it, and needs the kernels of a device
+// to know which of their tensors are in the device's memory.
+void MasterSession::LeaveOutUnknownDevices() {
+  devices_ = devices_.Select([this](const DeviceDescription& device) {
+    if (device.traits.host_memory) return true;
+    const auto lacking = absl::c_find_if(kernel_types_, [&device](const KernelTypes& one) {
+      return !absl::c_linear_search(one.types, device.type());
+    });
+    if (lacking == kernel_types_.end()) return true;
+    HostLog(MS_LOG_WARNING, absl::StrCat("the session does not use ", device.name, ": the task ",
+                                         lacking->task, " has no kernels for devices of its type; ",
+                                         "load the plugin in all tasks"));
+    return false;
+  });
 }
 
 Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
@@ -133,6 +154,9 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
     MS_ASSIGN_OR_RETURN(const DeviceSet devices, DecodeDevices(message.devices()));
     devices_.Append(filters.Select(devices));
+    kernel_types_.push_back(
+        {worker_->peers()->tasks()[tasks[i]].name,
+         std::vector<std::string>(message.kernel_types().begin(), message.kernel_types().end())});
     return absl::OkStatus();
   };
   const std::vector<Status> results =

@@ -66,11 +66,17 @@ class MasterSession {
   bool IsClosed() const { return closing_.IsCancelled(); }
 
  private:
+  // The types of device for which a task has kernels.
+  struct KernelTypes {
+    std::string task;
+    std::vector<std::string> types;
+  };
   MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
   Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline,
                TaskWatch* watch);
   Status BeginInTasks(const std::vector<size_t>& tasks, proto::CreateWorkerSessionRequest request,
                       const DeviceFilters& filters, absl::Time deadline, TaskWatch* watch);
+  void LeaveOutUnknownDevices();
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -86,7 +92,8 @@ class MasterSession {
   const int64_t timeout_ms_;  // of steps that have none; 0: none
   std::shared_ptr<WorkerSession> here_;
   DeviceSet devices_;
-  std::vector<bool> uses_;  // by task
+  std::vector<KernelTypes> kernel_types_;  // of the tasks that are used
+  std::vector<bool> uses_;                 // by task
   Cancellation closing_;
   RequestWaits registering_;  // a lost task, and the end of the session, end them
   std::atomic<uint64_t> next_run_{1};

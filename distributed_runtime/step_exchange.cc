@@ -23,9 +23,10 @@ const Partition* OnlyPartOf(const PartitionedGraph& graph, const DeviceSet& devi
   return only;
 }
 
-// Whether the part's nodes run in their order, and only Receives wait.
-bool RunsInOrder(const Partition& part) {
-  if (part.pruned.has_control_flow) return false;
+// Whether the part's nodes run in their order, and only Receives wait. A device with its own memory
+// sends later than the nodes run, and its thread waits for it.
+bool RunsInOrder(const Partition& part, const DeviceSet& devices) {
+  if (part.pruned.has_control_flow || !devices[part.device].traits.host_memory) return false;
   return absl::c_none_of(part.pruned.nodes, [](const Node* node) {
     return absl::c_any_of(
         KernelRegistry::Global()->KernelsOf(node->op().name),
@@ -83,8 +84,11 @@ class ExchangePlanner {
     if (IsMasters(graph_.transfers[edge].to)) sent_.push_back(edge);
     has_begun_ = true;
   }
+  // What comes from a device's memory leaves on a thread of the device's plugin, which should not
+  // begin a part of another task.
   void AddReceive(int64_t edge) {
-    if (!IsMasters(graph_.transfers[edge].from)) return AddWork();
+    const Transfer& transfer = graph_.transfers[edge];
+    if (!IsMasters(transfer.from) || !transfer.from_host) return AddWork();
     if (has_begun_) {
       EndRound();
       exchange_.num_requested.push_back(0);
@@ -113,14 +117,16 @@ class ExchangePlanner {
 bool RunsInOneOrder(const PartitionedGraph& graph, const DeviceSet& devices,
                     absl::string_view task) {
   const Partition* const part = OnlyPartOf(graph, devices, task);
-  return part != nullptr && RunsInOrder(*part);
+  return part != nullptr && RunsInOrder(*part, devices);
 }
 
 StepExchange PlanExchange(const PartitionedGraph& graph, const DeviceSet& devices,
                           absl::string_view master, absl::string_view task) {
   ExchangePlanner planner(graph, devices, master);
   const Partition* const part = OnlyPartOf(graph, devices, task);
-  if (part == nullptr || master == task || !RunsInOrder(*part)) return planner.AskForAll();
+  if (part == nullptr || master == task || !RunsInOrder(*part, devices)) {
+    return planner.AskForAll();
+  }
   for (const Node* node : part->pruned.nodes) planner.Add(*node);
   return planner.Finish();
 }

@@ -41,7 +41,8 @@ bool RunsInOneOrder(const PartitionedGraph& graph, const DeviceSet& devices,
                     absl::string_view task);
 
 // Both tasks plan the same. Tensors of a task are asked for if it has several parts, or one that
-// the dynamic executor runs. `master` and `task` are names of tasks. Thread-safe.
+// the dynamic executor or a device with its own memory runs; so are tensors from the memory of a
+// device of the master's. `master` and `task` are names of tasks. Thread-safe.
 StepExchange PlanExchange(const PartitionedGraph& graph, const DeviceSet& devices,
                           absl::string_view master, absl::string_view task);
 

@@ -13,6 +13,7 @@
 #include "distributed_runtime/thread_cache.h"
 #include "framework/message.h"
 #include "framework/plugin/host_interfaces.h"
+#include "framework/plugin/kernel_registry.h"
 #include "framework/steady_time.h"
 #include "millstream/framework/protos/config.pb.h"
 
@@ -54,6 +55,14 @@ Status SetOptions(const std::string& session, const std::string& server,
   arguments->shortens_floats = fields.graph_options().enable_bfloat16_sendrecv();
   arguments->options = std::move(options);
   return absl::OkStatus();
+}
+
+// Variables may be on the devices, which live as long.
+std::shared_ptr<ResourceManager> MakeResources(std::shared_ptr<SharedDevices> devices) {
+  const auto destroy = [devices = std::move(devices)](ResourceManager* resources) {
+    delete resources;
+  };
+  return std::shared_ptr<ResourceManager>(new ResourceManager, destroy);
 }
 
 // The response to RecvTensor. `shortens`: see TensorWriter::AddSent.
@@ -100,12 +109,18 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
     : task_(std::move(task)),
       config_(std::move(config)),
       peers_(std::move(peers)),
-      resources_(std::make_shared<ResourceManager>()),
+      devices_(std::make_shared<SharedDevices>(task_)),
+      resources_(MakeResources(devices_)),
       begin_(SteadyNow()),
       counters_(std::make_shared<StepCounters>()),
       collectives_(MakeResource<ClusterCollectives>(task_, peers_)),
       leases_(kPatience) {
   resources_->KeepFirst("", Collectives::kName, collectives_);
+}
+
+Worker::~Worker() {
+  collectives_->Stop();
+  devices_->Close();
 }
 
 StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
@@ -119,9 +134,10 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
   arguments.task = task_;
   arguments.master = master;
   arguments.peers = peers_;
+  arguments.devices = devices_;
   arguments.resources = resources_;
   if (is_isolated) {
-    arguments.resources = std::make_shared<ResourceManager>();
+    arguments.resources = MakeResources(devices_);
     arguments.resources->KeepFirst("", Collectives::kName,
                                    MakeResource<IsolatedCollectives>(collectives_, handle));
   }
@@ -148,6 +164,7 @@ void Worker::Stop() {
 }
 
 void Worker::EndAbandoned() {
+  devices_->LetGo();
   for (const Leases::Ended& ended : leases_.Beat()) {
     if (!sessions_.Close(ended.session)) continue;
     HostLog(MS_LOG_WARNING, absl::StrCat("the task ", task_, " has ended a session of the master ",
@@ -212,6 +229,9 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   leases_.Add(message.session(), message.master(), message.incarnation());
   proto::CreateWorkerSessionResponse response;
   EncodeDevices((*session)->devices(), response.mutable_devices());
+  for (std::string& type : KernelRegistry::Global()->DeviceTypes()) {
+    response.add_kernel_types(std::move(type));
+  }
   reply.Give(EncodeMessage(response));
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/device/shared_devices.h"
 #include "core/resources/resource.h"
 #include "core/resources/resource_manager.h"
 #include "distributed_runtime/cluster_collectives.h"
@@ -33,7 +34,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
  public:
   // `config`: a ConfigProto, whose numbers of threads and devices hold for sessions that have none.
   Worker(std::string task, std::string config, std::shared_ptr<Peers> peers);
-  ~Worker() { collectives_->Stop(); }
+  ~Worker();
 
   const std::string& task() const { return task_; }
   const std::shared_ptr<Peers>& peers() const { return peers_; }
@@ -88,6 +89,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const std::string task_;
   const std::string config_;
   const std::shared_ptr<Peers> peers_;
+  const std::shared_ptr<SharedDevices> devices_;  // outlive the resources
   const std::shared_ptr<ResourceManager> resources_;
   const absl::Time begin_;
   const std::shared_ptr<StepCounters> counters_;

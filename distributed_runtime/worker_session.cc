@@ -1,9 +1,9 @@
 #include "distributed_runtime/worker_session.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
@@ -20,14 +20,12 @@
 namespace millstream {
 
 StatusOr<std::shared_ptr<WorkerSession>> WorkerSession::Create(WorkerSessionArguments arguments) {
-  MS_ASSIGN_OR_RETURN(DeviceList devices,
-                      CreateDevices(arguments.options.device_count, arguments.task));
-  devices.erase(
-      std::remove_if(devices.begin(), devices.end(),
-                     [](const std::unique_ptr<Device>& one) { return one->memory() != nullptr; }),
-      devices.end());
-  return std::shared_ptr<WorkerSession>(
+  const std::shared_ptr<SharedDevices> shared = arguments.devices;
+  MS_ASSIGN_OR_RETURN(DeviceList devices, shared->Create(arguments.options.device_count));
+  const std::shared_ptr<WorkerSession> session(
       new WorkerSession(std::move(arguments), std::move(devices)));
+  shared->AddUser(session);
+  return session;
 }
 
 WorkerSession::WorkerSession(WorkerSessionArguments arguments, DeviceList devices)
@@ -128,7 +126,8 @@ std::shared_ptr<WorkerStep> WorkerSession::Step(uint64_t number) {
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<WorkerStep>& step = steps_[number];
   if (step == nullptr) {
-    step = std::make_shared<WorkerStep>(arguments_.handle, number, arguments_.peers);
+    step = std::make_shared<WorkerStep>(arguments_.handle, number, arguments_.peers,
+                                        arguments_.devices);
   }
   return step;
 }
@@ -224,8 +223,20 @@ void WorkerSession::Close() {
   });
 }
 
+// Of what steps have left there. Steps that end otherwise have waited for their devices.
+bool WorkerSession::HasIdleDevices() const {
+  return absl::c_all_of(devices_, [](const std::unique_ptr<Device>& device) {
+    return device->memory() == nullptr || device->memory()->ForgetAbandoned();
+  });
+}
+
 // When no step runs any more.
 void WorkerSession::Release() {
+  if (!HasIdleDevices()) {
+    if (std::shared_ptr<WorkerSession> self = weak_from_this().lock()) {
+      return arguments_.devices->KeepUntilIdle(std::move(self));
+    }
+  }
   budget_.DropKeptStates();
   checks_.DropKept();
   absl::flat_hash_map<int64_t, TaskGraph> graphs;

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/device/device.h"
+#include "core/device/shared_devices.h"
 #include "core/graph/graph.h"
 #include "core/numerics/numeric_checks.h"
 #include "core/plan/running_steps.h"
@@ -40,6 +41,7 @@ struct WorkerSessionArguments {
   bool shortens_floats = false;  // see TensorWriter::AddSent
   std::shared_ptr<StepCounters> counters;
   std::shared_ptr<Peers> peers;
+  std::shared_ptr<SharedDevices> devices;      // of the task; they outlive the resources
   std::shared_ptr<ResourceManager> resources;  // sessions may share it
 };
 
@@ -50,10 +52,9 @@ struct TaskGraph {
 };
 
 // Thread-safe.
-class WorkerSession {
+class WorkerSession final : public DeviceUser, public std::enable_shared_from_this<WorkerSession> {
  public:
-  // Errors of CreateDevices. Devices with memory of their own are left out: variables outlive the
-  // session, and its devices do not.
+  // Errors of CreateDevices.
   static StatusOr<std::shared_ptr<WorkerSession>> Create(WorkerSessionArguments arguments);
   ~WorkerSession();
 
@@ -92,8 +93,10 @@ class WorkerSession {
   bool shortens_floats() const { return arguments_.shortens_floats; }
   // Adds the number of registered graphs, and the steps that run, with what they wait for.
   void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Cancels the running steps and waits until they have ended. Then frees the state.
+  // Cancels the running steps and waits until they have ended. Then frees the state, unless a
+  // device still needs it for what a step has left there: then the SharedDevices keep the session.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  void DropKeptMemory() override { budget_.DropKeptStates(); }
 
  private:
   WorkerSession(WorkerSessionArguments arguments, DeviceList devices);
@@ -108,6 +111,7 @@ class WorkerSession {
   void AddWaits(const Running& running, proto::RunningStepRecord* record) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Release() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasIdleDevices() const;
   Status DropOtherVariables(const StepSignature& signature);
 
   // Members are destroyed from the bottom up: plans before kernels, kernels before variables.

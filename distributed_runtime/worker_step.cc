@@ -4,10 +4,33 @@
 #include <vector>
 
 #include "core/partition/rendezvous_name.h"
+#include "framework/buffer.h"
 
 namespace millstream {
+namespace {
+
+// A tensor in memory that a device has pinned, and the devices, which outlive it.
+struct PinnedTensor {
+  std::shared_ptr<const SharedDevices> devices;
+  Tensor tensor;
+};
+
+}  // namespace
+
+// Messages, and other tasks of the process, may have it for longer than the session its devices. It
+// is not copied if nobody else has it.
+StatusOr<Tensor> WorkerStep::Leaving(Tensor tensor) const {
+  if (!tensor.buffer()->IsUnique()) return tensor.DeepCopy();
+  const auto pinned = std::make_shared<PinnedTensor>(PinnedTensor{devices_, std::move(tensor)});
+  const Tensor& held = pinned->tensor;
+  BufferRef buffer = BorrowBuffer(held.raw(), held.bytes(), /*writable=*/true, [pinned] {});
+  return Tensor(held.dtype(), held.shape(), std::move(buffer));
+}
 
 Status WorkerStep::Send(const RendezvousKey& key, Parcel parcel) {
+  if (parcel.tensor.space() == MemorySpace::kPinned) {
+    MS_ASSIGN_OR_RETURN(parcel.tensor, Leaving(std::move(parcel.tensor)));
+  }
   const Tensor& tensor = parcel.tensor;
   if (carrier_ != nullptr && carrier_->Carries(key.edge) && !tensor.is_on_device()) {
     carrier_->Carry(key.edge, std::move(parcel));

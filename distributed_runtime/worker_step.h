@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
+#include "core/device/shared_devices.h"
 #include "core/partition/rendezvous.h"
 #include "core/partition/rendezvous_table.h"
 #include "core/step/run_options.h"
@@ -22,6 +23,7 @@
 #include "distributed_runtime/step_replies.h"
 #include "distributed_runtime/transport.h"
 #include "framework/status.h"
+#include "framework/tensor.h"
 
 namespace millstream {
 
@@ -31,8 +33,10 @@ namespace millstream {
 // task begins the step, because others may ask earlier. Thread-safe.
 class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<WorkerStep> {
  public:
-  WorkerStep(uint64_t session, uint64_t step, std::shared_ptr<Peers> peers)
-      : session_(session), step_(step), peers_(std::move(peers)) {}
+  // `devices`: of the task.
+  WorkerStep(uint64_t session, uint64_t step, std::shared_ptr<Peers> peers,
+             std::shared_ptr<const SharedDevices> devices)
+      : session_(session), step_(step), peers_(std::move(peers)), devices_(std::move(devices)) {}
 
   // ---- For the parts of this task ----
   Status Send(const RendezvousKey& key, Parcel parcel) override;
@@ -72,6 +76,8 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
     std::shared_ptr<Channel::Call> call;
     std::string name;  // of the tensor
   };
+  // The tensor, which is in memory that a device has pinned, as one that may leave the step.
+  StatusOr<Tensor> Leaving(Tensor tensor) const;
   StatusOr<bool> ReceiveCarried(int64_t edge, Receiver* receiver, Parcel* parcel)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Passes a tensor to its Receive, or keeps it until there is one.
@@ -86,6 +92,7 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
   const uint64_t session_;
   const uint64_t step_;
   const std::shared_ptr<Peers> peers_;
+  const std::shared_ptr<const SharedDevices> devices_;
   StepCarrier* carrier_ = nullptr;  // constant while parts run
   OutgoingTensors outgoing_;
   RendezvousTable<int64_t> delivered_;  // by edge

@@ -33,18 +33,6 @@ Status CheckCounts(const std::map<std::string, int>& counts) {
   return absl::OkStatus();
 }
 
-StatusOr<std::unique_ptr<Device>> OpenLogical(const PluginDevice& device, std::string name) {
-  MS_ASSIGN_OR_RETURN(const OpenDevice open, PluginLoader::CreateDevice(device));
-  StatusOr<std::unique_ptr<DeviceMemory>> memory =
-      DeviceMemory::Create(open, name, *device.description);
-  if (!memory.ok()) {
-    PluginLoader::DestroyDevice(open);
-    return memory.status();
-  }
-  return std::make_unique<Device>(std::move(name), open, device.description->ordinal,
-                                  *std::move(memory));
-}
-
 // A random one: the process that had the name before may have been another.
 int64_t NewIncarnation() {
   std::random_device random;
@@ -72,12 +60,18 @@ DeviceDescription DescriptionOf(std::string name, const OpenDevice& open, bool h
 
 Device::Device(std::string name, OpenDevice open, uint32_t ordinal,
                std::unique_ptr<DeviceMemory> memory)
-    : owner_(open),
-      memory_(std::move(memory)),
+    : owner_(std::make_unique<Owner>(open)),
+      own_memory_(std::move(memory)),
+      memory_(own_memory_.get()),
       description_(DescriptionOf(std::move(name), open, memory_ == nullptr)),
-      kernels_(type(), this->name(), memory_ != nullptr ? &memory_->context() : &owner_.context) {
-  if (memory_ == nullptr) owner_.MakeContext(ordinal);
+      kernels_(type(), this->name(), memory_ != nullptr ? &memory_->context() : &owner_->context) {
+  if (memory_ == nullptr) owner_->MakeContext(ordinal);
 }
+
+Device::Device(const Device* shared)
+    : memory_(shared->memory()),
+      description_(shared->description()),
+      kernels_(type(), name(), &memory_->context()) {}
 
 // A device that has no stream is left without one: its kernels do without.
 void Device::Owner::MakeContext(uint32_t ordinal) {
@@ -100,11 +94,28 @@ Device::Owner::~Owner() {
 }
 
 Device::~Device() {
-  if (memory_ != nullptr) memory_->Close();
+  if (own_memory_ != nullptr) own_memory_->Close();
+}
+
+StatusOr<std::unique_ptr<Device>> OpenLogicalDevice(const PluginDevice& device,
+                                                    const std::string& name) {
+  MS_ASSIGN_OR_RETURN(const OpenDevice open, PluginLoader::CreateDevice(device));
+  StatusOr<std::unique_ptr<DeviceMemory>> memory =
+      DeviceMemory::Create(open, name, *device.description);
+  if (!memory.ok()) {
+    PluginLoader::DestroyDevice(open);
+    return memory.status();
+  }
+  return std::make_unique<Device>(name, open, device.description->ordinal, *std::move(memory));
 }
 
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
                                    absl::string_view task) {
+  return CreateDevices(counts, task, &OpenLogicalDevice);
+}
+
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts, absl::string_view task,
+                                   DeviceOpener open) {
   MS_RETURN_IF_ERROR(CheckCounts(counts));
   PluginLoader* const loader = PluginLoader::Global();
   std::map<std::string, std::vector<PluginDevice>> found;
@@ -126,7 +137,7 @@ StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
     for (int i = 0; i < count; ++i) {
       const PluginDevice& device = same[i % same.size()];
       StatusOr<std::unique_ptr<Device>> opened =
-          OpenLogical(device, absl::StrCat(task, "/device:", type, ":", i));
+          open(device, absl::StrCat(task, "/device:", type, ":", i));
       if (opened.ok()) {
         devices.push_back(*std::move(opened));
         continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "core/device/device_memory.h"
 #include "core/device/device_set.h"
@@ -22,6 +23,10 @@ class Device {
  public:
   // `memory` null: the device works in host memory.
   Device(std::string name, OpenDevice open, uint32_t ordinal, std::unique_ptr<DeviceMemory> memory);
+  // The device `shared` for one more session, which has kernels of its own on it. REQUIRES:
+  // `shared` has its own memory and outlives this object, and when this object is destroyed, no
+  // work of its kernels is left.
+  explicit Device(const Device* shared);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -37,11 +42,10 @@ class Device {
   // The kernels of nodes that run here.
   KernelCache* kernels() { return &kernels_; }
   // Its own memory and its streams; null: it works in host memory, without streams.
-  DeviceMemory* memory() const { return memory_.get(); }
+  DeviceMemory* memory() const { return memory_; }
 
  private:
-  // Destroys the plugin's device, after all other members; of a device without memory the stream of
-  // its kernels, too.
+  // Destroys the plugin's device; of a device without memory the stream of its kernels, too.
   struct Owner {
     explicit Owner(const OpenDevice& open_device) : open(open_device) {}
     ~Owner();
@@ -50,8 +54,9 @@ class Device {
     MS_DeviceContext context = kNoDevice;
   };
 
-  Owner owner_;
-  const std::unique_ptr<DeviceMemory> memory_;
+  const std::unique_ptr<Owner> owner_;  // destroyed last; null: another Device has it
+  const std::unique_ptr<DeviceMemory> own_memory_;
+  DeviceMemory* const memory_;
   const DeviceDescription description_;
   KernelCache kernels_;  // destroyed first: kernels may have memory on the device
 };
@@ -70,6 +75,14 @@ using DeviceList = std::vector<std::unique_ptr<Device>>;
 // replica and a task.
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
                                    absl::string_view task = kLocalTask);
+// The same with devices that `open` gives, by their full names.
+using DeviceOpener = absl::FunctionRef<StatusOr<std::unique_ptr<Device>>(
+    const PluginDevice& device, const std::string& name)>;
+StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts, absl::string_view task,
+                                   DeviceOpener open);
+// Opens a device of a plugin.
+StatusOr<std::unique_ptr<Device>> OpenLogicalDevice(const PluginDevice& device,
+                                                    const std::string& name);
 
 // The descriptions of the devices, in the order of the list, and the pairs of peers.
 DeviceSet Describe(const DeviceList& devices);

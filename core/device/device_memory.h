@@ -59,10 +59,10 @@ class DeviceMemory {
   // ---- Copies; `span` gets their time ----
   // The caller may change `host` after the call.
   StatusOr<Tensor> CopyToDevice(const Tensor& host, const SpanRef& span = nullptr);
-  // The result has its value when `done` is called, on a thread of the plugin; or if `done` is
-  // null, when a function that is passed to CallWhenDone afterwards is called. `tensor` is kept
+  // The result has its value when `done` is called with it, on a thread of the plugin; or if `done`
+  // is null, when a function that is passed to CallWhenDone afterwards is called. `tensor` is kept
   // until then.
-  StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(const Tensor&)> done,
+  StatusOr<Tensor> CopyToHost(const Tensor& tensor, std::function<void(Tensor)> done,
                               const SpanRef& span = nullptr);
   // The same, and waits. Calls `stopping` regularly; its error ends the wait.
   StatusOr<Tensor> ReadOnHost(const Tensor& tensor, const std::function<Status()>& stopping);

@@ -59,7 +59,7 @@ StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& s
 }
 
 StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
-                                          std::function<void(const Tensor&)> done,
+                                          std::function<void(Tensor)> done,
                                           const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
   MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
@@ -67,9 +67,11 @@ StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
   StartSpan(to_host_.get(), span).IgnoreError();
   MS_RETURN_IF_ERROR(EnqueueCopy(to_host_.get(), "copy to the host", host, tensor));
   EndSpan(to_host_.get(), span).IgnoreError();
-  const Status followed = to_host_->CallAfter([tensor, host, done = std::move(done)] {
-    if (done) done(host);
-  });
+  // Who gets the copy may be the only one who holds it.
+  const Status followed =
+      to_host_->CallAfter([tensor, copied = host, done = std::move(done)]() mutable {
+        if (done) done(std::move(copied));
+      });
   MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, host}));
   return host;
 }

@@ -29,4 +29,19 @@ void DeviceSet::Append(const DeviceSet& other) {
   for (const auto& [from, to] : other.peers_) AddPeers(from + before, to + before);
 }
 
+DeviceSet DeviceSet::Select(
+    absl::FunctionRef<bool(const DeviceDescription& device)> is_wanted) const {
+  DeviceSet selected;
+  std::vector<int> numbers;  // in `selected`; -1: not wanted
+  for (const DeviceDescription& device : devices_) {
+    const bool wanted = is_wanted(device);
+    numbers.push_back(wanted ? selected.size() : -1);
+    if (wanted) selected.Add(device);
+  }
+  for (const auto& [from, to] : peers_) {
+    if (numbers[from] >= 0 && numbers[to] >= 0) selected.AddPeers(numbers[from], numbers[to]);
+  }
+  return selected;
+}
+
 }  // namespace millstream

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "core/device/device_name.h"
 #include "core/device/device_traits.h"
@@ -50,6 +51,8 @@ class DeviceSet {
   void AddPeers(int from, int to) { peers_.insert({from, to}); }
   // Adds the devices of another set after those of this one. REQUIRES: no name is in both.
   void Append(const DeviceSet& other);
+  // The devices that are wanted, in their order, and the peers among them.
+  DeviceSet Select(absl::FunctionRef<bool(const DeviceDescription& device)> is_wanted) const;
 
  private:
   std::vector<DeviceDescription> devices_;

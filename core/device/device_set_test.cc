@@ -43,5 +43,18 @@ TEST(DeviceSetTest, PeersAreKeptByDirectionWhenSetsAreJoined) {
   EXPECT_FALSE(set.ArePeers(0, 1));
 }
 
+TEST(DeviceSetTest, PeersAreKeptAmongTheDevicesThatAreSelected) {
+  DeviceSet all = SetOf({kFirst, kSecond, kThird});
+  all.AddPeers(2, 1);
+  all.AddPeers(0, 1);
+  const DeviceSet some =
+      all.Select([](const DeviceDescription& device) { return device.name != kFirst; });
+  ASSERT_EQ(some.size(), 2);
+  EXPECT_EQ(some[0].name, kSecond);
+  EXPECT_EQ(some[1].name, kThird);
+  EXPECT_TRUE(some.ArePeers(1, 0));
+  EXPECT_FALSE(some.ArePeers(0, 1));
+}
+
 }  // namespace
 }  // namespace millstream

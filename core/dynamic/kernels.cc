@@ -379,8 +379,9 @@ Status DynamicRun::EndReceive(const NodeProgram& node, Iteration* iteration, Par
     Tensor tensor = std::move(parcel.tensor);
     if (device_ != nullptr) {
       const bool in_host = node.node->op().name == "_HostRecv";
-      MS_ASSIGN_OR_RETURN(tensor,
-                          device_->Unpack(Parcel{std::move(tensor), false, parcel.ready}, in_host));
+      MS_ASSIGN_OR_RETURN(
+          tensor,
+          device_->Unpack(*node.node, Parcel{std::move(tensor), false, parcel.ready}, in_host));
     }
     Fill(program_.outputs[node.first_output], iteration, Value(std::move(tensor)));
   }

@@ -179,5 +179,38 @@ TEST_F(PartitionMemoryTest, ControlEdgesAndStringsStayInHostMemory) {
   EXPECT_THAT(MemorySpacesOf(*same.node, kAccelerator).output_in_host, ElementsAre(true));
 }
 
+// The first device is one of the task that runs what asks for none.
+TEST_F(PartitionMemoryTest, AcceleratorsOfOtherTasksDoNotAttractNodesWithoutADevice) {
+  const std::string first = "/job:worker/replica:0/task:1/device:";
+  const std::string second = "/job:worker/replica:0/task:0/device:";
+  const DeviceTraits cpu = {/*host_memory=*/true, /*runs_on_callers_thread=*/true,
+                            /*is_default=*/true};
+  const Output there = On("/job:worker/task:0", "Neg", {Constant(1.0f)});
+  const Output anywhere = Op("Neg", {there});
+  StepSignature signature;
+  signature.fetches = {anywhere};
+  const StatusOr<PrunedGraph> pruned = Prune(graph, signature);
+  ASSERT_TRUE(pruned.ok()) << pruned.status();
+  const auto device_of = [&](const Output& output, const DeviceSet& devices) -> std::string {
+    const StatusOr<Placement> placement = Place(graph, *pruned, devices, PlacementOptions());
+    if (!placement.ok()) return placement.status().ToString();
+    for (size_t i = 0; i < pruned->nodes.size(); ++i) {
+      if (pruned->nodes[i] == output.node) return devices[placement->devices[i]].name;
+    }
+    return "";
+  };
+  DeviceSet without;
+  without.Add({first + "CPU:0", cpu});
+  without.Add({second + "CPU:0", cpu});
+  without.Add({second + "ACC:0", DeviceTraits()});
+  EXPECT_EQ(device_of(there, without), second + "ACC:0");
+  EXPECT_EQ(device_of(anywhere, without), first + "CPU:0");
+  DeviceSet with;
+  with.Add({first + "CPU:0", cpu});
+  with.Add({first + "ACC:0", DeviceTraits()});
+  with.Append(without.Select([&](const DeviceDescription& one) { return one.name != first + "CPU:0"; }));
+  EXPECT_EQ(device_of(anywhere, with), first + "ACC:0");
+}
+
 }  // namespace
 }  // namespace millstream

@@ -76,6 +76,7 @@ class Placer {
   Status Choose();
   void ChooseByCosts();
   int PreferredDevice(int i, const std::vector<int>& candidates) const;
+  bool IsOfFirstTask(int device) const;
   void Put(int i, int device, const std::string& preference);
   std::string Reason(int i, const std::string& preference);
   Status NoDevice(int i, const Group& group) const;
@@ -312,6 +313,13 @@ int Placer::PreferredDevice(int i, const std::vector<int>& candidates) const {
   return std::find(candidates.begin(), candidates.end(), device) == candidates.end() ? -1 : device;
 }
 
+// In a cluster, that is the task of the master.
+bool Placer::IsOfFirstTask(int device) const {
+  const DeviceName& first = devices_[0].parsed_name;
+  const DeviceName& name = devices_[device].parsed_name;
+  return name.job == first.job && name.replica == first.replica && name.task == first.task;
+}
+
 std::string Placer::Reason(int i, const std::string& preference) {
   const int root = Find(i);
   const Group& group = groups_[root];
@@ -358,9 +366,12 @@ Status Placer::Choose() {
       preference = "which cannot be met; soft placement moved it";
     }
     if (candidates.empty()) return NoDevice(i, group);
-    // Accelerators come before the default device; among equals the first.
+    // Accelerators come before the default device, and the task of the first device before others;
+    // among equals the first.
     std::stable_partition(candidates.begin(), candidates.end(),
                           [this](int d) { return !devices_[d].traits.is_default; });
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [this](int d) { return IsOfFirstTask(d); });
     int device = PreferredDevice(i, candidates);
     if (device >= 0 && candidates.size() > 1) {
       preference = absl::StrCat("its input '", node(i).input(0).name(), "' is there");

@@ -3,9 +3,10 @@
 // A node may run on a device that has a kernel for it and matches its request ("/cpu:1", full or in
 // part). Nodes that must be on one device (a resource handle and its users; nodes that the program
 // colocated) form a group, found by union-find. A group may run on the devices on which all of its
-// members may run. Of these devices, accelerators come before the CPU, and lower indices first. A
-// node that only passes a tensor on is placed on the device of the tensor. If the session asks for
-// it, costs decide instead (core/placement/placer_costs.h).
+// members may run. Of these devices, those of the first device's task come first, accelerators
+// before the CPU, and lower indices before higher ones. A node that only passes a tensor on is
+// placed on the device of the tensor. If the session asks for it, costs decide instead
+// (core/placement/placer_costs.h).
 // (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1,
 // §4.3.)
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACER_H_

@@ -49,8 +49,8 @@ Status PlanRun::FinishWait() {
     Tensor tensor = std::move(wait.parcel.tensor);
     if (device_ != nullptr) {
       const Root& root = plan_.roots[instruction.outputs[0].root];
-      StatusOr<Tensor> unpacked =
-          device_->Unpack(Parcel{std::move(tensor), false, wait.parcel.ready}, root.in_host);
+      StatusOr<Tensor> unpacked = device_->Unpack(
+          *instruction.node, Parcel{std::move(tensor), false, wait.parcel.ready}, root.in_host);
       if (!unpacked.ok()) return Annotate(position, unpacked.status());
       tensor = *std::move(unpacked);
     }

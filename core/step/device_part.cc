@@ -12,6 +12,17 @@ namespace {
 // Between two looks at a device that an earlier step has left at work.
 constexpr absl::Duration kAbandonedInterval = absl::Milliseconds(1);
 
+// The error of a copy for a Send or a Receive, which name the tensor and both devices.
+Status WithTransfer(const Status& error, const Node& transfer) {
+  if (error.ok()) return error;
+  const auto text = [&transfer](const char* attr) {
+    return transfer.Attr<std::string>(attr).value_or("?");
+  };
+  return Status(error.code(), absl::StrCat(error.message(), " [of the tensor ", text("tensor_name"),
+                                           " from ", text("send_device"), " to ",
+                                           text("recv_device"), "]"));
+}
+
 }  // namespace
 
 DevicePart::~DevicePart() {
@@ -47,23 +58,26 @@ Status DevicePart::Send(const RendezvousKey& key, bool is_peer, Tensor tensor) {
     outbox_ = std::make_shared<RendezvousLink>(step_.rendezvous, step_.scheduler, &part_);
   }
   outbox_->Expect();
-  const auto send = [memory = &memory_, key, outbox = outbox_](const Tensor& copied) {
+  const auto send = [memory = &memory_, key, outbox = outbox_](Tensor copied) {
     const Status lost = memory->LostError();
     if (lost.ok()) {
-      outbox->Send(key, Parcel{copied, false, nullptr});
+      outbox->Send(key, Parcel{std::move(copied), false, nullptr});
     } else {
-      outbox->Abort(lost);
+      outbox->Abort(WithTransfer(lost, *key.transfer));
     }
   };
-  return memory_.CopyToHost(tensor, send, NextCopy()).status();
+  last_ = key.transfer;
+  const Status begun = memory_.CopyToHost(tensor, send, NextCopy()).status();
+  return WithTransfer(begun, *key.transfer);
 }
 
-StatusOr<Tensor> DevicePart::Unpack(Parcel parcel, bool in_host) {
+StatusOr<Tensor> DevicePart::Unpack(const Node& receive, Parcel parcel, bool in_host) {
   if (in_host) return std::move(parcel.tensor);
-  if (parcel.tensor.is_on_device()) {
-    return memory_.CopyFromPeer(parcel.tensor, parcel.ready, NextCopy());
-  }
-  return memory_.CopyToDevice(parcel.tensor, NextCopy());
+  StatusOr<Tensor> copy = parcel.tensor.is_on_device()
+                              ? memory_.CopyFromPeer(parcel.tensor, parcel.ready, NextCopy())
+                              : memory_.CopyToDevice(parcel.tensor, NextCopy());
+  if (!copy.ok()) return WithTransfer(copy.status(), receive);
+  return copy;
 }
 
 // ---- What is enqueued, for messages and traces; it does without what cannot be enqueued ----

@@ -48,8 +48,9 @@ class DevicePart {
   // Assigns the last span to the node that was traced last.
   void KeepSpan();
 
-  // Returns the received tensor, in host memory or copied to device memory.
-  StatusOr<Tensor> Unpack(Parcel parcel, bool in_host);
+  // Returns the tensor that the node `receive` has received, in host memory or copied to device
+  // memory.
+  StatusOr<Tensor> Unpack(const Node& receive, Parcel parcel, bool in_host);
 
   // Wakes the part when all copies to the host that were enqueued before are complete.
   Status AwaitCopies();
@@ -86,7 +87,7 @@ class DevicePart {
   SpanRef span_;  // of the last work or copy
   std::vector<Traced> traced_;
   int64_t num_errors_ = 0;      // errors of the device before the step
-  const Node* last_ = nullptr;  // the node whose work was enqueued last
+  const Node* last_ = nullptr;  // the node whose work or copy to the host was enqueued last
   bool is_draining_ = false;
   bool is_drained_ = false;
 };

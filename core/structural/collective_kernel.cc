@@ -29,6 +29,12 @@ Status ReadMergeAttrs(const HostKernelInfo& info, CollectiveSpec* spec) {
   return absl::OkStatus();
 }
 
+StatusOr<Tensor> CollectiveKernel::Given(const StructuralFrame& frame) {
+  MS_ASSIGN_OR_RETURN(Tensor given, frame.InputTensor(0));
+  if (given.space() != MemorySpace::kHost) return given.DeepCopy();
+  return given;
+}
+
 void CollectiveKernel::Join(const StructuralFrame& frame, Collectives* collectives,
                             const CollectiveSpec& spec, CollectiveMember member) {
   collectives->Join(

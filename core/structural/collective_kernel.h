@@ -8,6 +8,7 @@
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 #include "framework/status.h"
+#include "framework/tensor.h"
 
 namespace millstream {
 
@@ -38,6 +39,9 @@ class CollectiveKernel : public AsyncHostKernel {
   // Begins an execution, which it has not ended where it gives an error. The execution and the
   // kernel may have ended when it returns.
   virtual Status Begin(const StructuralFrame& frame, HostExecution execution) const = 0;
+  // What the execution gives to the operation, whose other members may keep it for longer than the
+  // memory of this one's device lives.
+  static StatusOr<Tensor> Given(const StructuralFrame& frame);
   // Joins the operation, whose work threads of the execution share out.
   static void Join(const StructuralFrame& frame, Collectives* collectives,
                    const CollectiveSpec& spec, CollectiveMember member);

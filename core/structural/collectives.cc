@@ -47,7 +47,7 @@ class Member final : public CollectiveKernel {
     member.gives = gives;
     if (gives) {
       MS_RETURN_IF_ERROR(CheckInput(frame.input_shape(0)));
-      MS_ASSIGN_OR_RETURN(member.tensor, frame.InputTensor(0));
+      MS_ASSIGN_OR_RETURN(member.tensor, Given(frame));
     }
     member.done = [this, frame, execution](const Status& status, const Tensor& result) {
       execution.End(status.ok() ? Give(frame, result) : status);

@@ -150,7 +150,7 @@ class ReduceScatterKernel final : public CollectiveKernel {
     CollectiveMember member;
     member.ticket = execution.id();
     member.device = device();
-    MS_ASSIGN_OR_RETURN(member.tensor, frame.InputTensor(0));
+    MS_ASSIGN_OR_RETURN(member.tensor, Given(frame));
     const auto limited = std::make_shared<LimitedExecution>(frame, execution);
     member.done = [limited](const Status& status, const Tensor& result) {
       limited->Take(status, result);

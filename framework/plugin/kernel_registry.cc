@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -311,6 +312,17 @@ std::vector<const KernelRegistration*> KernelRegistry::KernelsOf(absl::string_vi
   if (present == kernels_.end()) return result;
   for (const auto& kernel : present->second) result.push_back(kernel.get());
   return result;
+}
+
+std::vector<std::string> KernelRegistry::DeviceTypes() const {
+  std::set<std::string> types;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [op, kernels] : kernels_) {
+    for (const auto& kernel : kernels) {
+      if (kernel->device_type != kAnyDevice) types.insert(kernel->device_type);
+    }
+  }
+  return std::vector<std::string>(types.begin(), types.end());
 }
 
 }  // namespace millstream

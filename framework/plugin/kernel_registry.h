@@ -83,6 +83,8 @@ class KernelRegistry {
                        const Question& ask) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<const KernelRegistration*> KernelsOf(absl::string_view op) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // The types of device that some kernel is for, in the order of the alphabet.
+  std::vector<std::string> DeviceTypes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From now on nodes on `device_type` have kernels of `plugin`, of core, and of nobody else. Gives
   // what other plugins have registered for it until now: "3 kernels of plugin acme"; empty:

@@ -83,6 +83,15 @@ TEST_F(KernelRegistryTest, ADevicesOwnKernelComesBeforeOneForEveryDevice) {
   EXPECT_EQ(Find("GPU", Attrs(DataType::kFloat))->device_type, kAnyDevice);
 }
 
+TEST_F(KernelRegistryTest, TheTypesOfDeviceThatHaveKernelsAreKnown) {
+  EXPECT_THAT(registry_.DeviceTypes(), ElementsAre());
+  Add(Kernel("GPU", {DataType::kFloat}));
+  Add(Kernel("CPU", {DataType::kFloat}));
+  Add(Kernel("CPU", {DataType::kDouble}));
+  Add(Kernel(kAnyDevice, {}));
+  EXPECT_THAT(registry_.DeviceTypes(), ElementsAre("CPU", "GPU"));
+}
+
 TEST_F(KernelRegistryTest, LabelsMustBeAskedFor) {
   Add(Kernel("CPU", {DataType::kFloat}));
   KernelRegistration special = Kernel("CPU", {DataType::kFloat});
