@@ -14,4 +14,14 @@ std::string DescribeWait(const Node& node, absl::string_view device_name,
   return absl::StrCat(waiting, ", waits for ", *tensor, " from ", *sender);
 }
 
+Status WithTransfer(const Status& error, const Node& transfer) {
+  if (error.ok()) return error;
+  const auto tensor = transfer.Attr<std::string>("tensor_name");
+  const auto sender = transfer.Attr<std::string>("send_device");
+  const auto receiver = transfer.Attr<std::string>("recv_device");
+  if (!tensor.ok() || !sender.ok() || !receiver.ok()) return error;
+  return Status(error.code(), absl::StrCat(error.message(), " [of the tensor ", *tensor, " from ",
+                                           *sender, " to ", *receiver, "]"));
+}
+
 }  // namespace millstream

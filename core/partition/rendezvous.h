@@ -45,6 +45,10 @@ struct Parcel {
 std::string DescribeWait(const Node& node, absl::string_view device_name,
                          absl::string_view waits_for = "");
 
+// Adds the tensor and both devices of a Send or a Receive to the error of a copy for it:
+// "... [of the tensor a:0 from THIS DEVICE to OTHER]". OK stays OK.
+Status WithTransfer(const Status& error, const Node& transfer);
+
 // The rendezvous of one step. Each key is sent once and received once, in either order.
 // Thread-safe.
 class Rendezvous {

@@ -12,17 +12,6 @@ namespace {
 // Between two looks at a device that an earlier step has left at work.
 constexpr absl::Duration kAbandonedInterval = absl::Milliseconds(1);
 
-// The error of a copy for a Send or a Receive, which name the tensor and both devices.
-Status WithTransfer(const Status& error, const Node& transfer) {
-  if (error.ok()) return error;
-  const auto text = [&transfer](const char* attr) {
-    return transfer.Attr<std::string>(attr).value_or("?");
-  };
-  return Status(error.code(), absl::StrCat(error.message(), " [of the tensor ", text("tensor_name"),
-                                           " from ", text("send_device"), " to ",
-                                           text("recv_device"), "]"));
-}
-
 }  // namespace
 
 DevicePart::~DevicePart() {
@@ -63,7 +52,7 @@ Status DevicePart::Send(const RendezvousKey& key, bool is_peer, Tensor tensor) {
     if (lost.ok()) {
       outbox->Send(key, Parcel{std::move(copied), false, nullptr});
     } else {
-      outbox->Abort(WithTransfer(lost, *key.transfer));
+      outbox->Abort(key, lost);
     }
   };
   last_ = key.transfer;

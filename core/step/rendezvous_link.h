@@ -34,10 +34,11 @@ class RendezvousLink {
     if (!sent.ok()) rendezvous_->Abort(sent);
     EndOne();
   }
-  void Abort(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Ends the step with an error, to which it adds what `key` stands for.
+  void Abort(const RendezvousKey& key, const Status& error) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (rendezvous_ == nullptr) return;
-    rendezvous_->Abort(error);
+    rendezvous_->Abort(WithTransfer(error, *key.transfer));
     EndOne();
   }
   // Called by the part: ends all expected sends. Idempotent.
