@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -241,18 +242,25 @@ TEST_F(ClusterOnDeviceTest, ACopyThatFailsNamesTensorAndDeviceAndEndsTheStepEver
   EXPECT_THAT(Elements<float>(Value(b, feeds)), ElementsAre(1, 4));
 }
 
-TEST_F(ClusterOnDeviceTest, ADeviceThatIsLostInACopyIsNamedInAllTasksAndStaysLost) {
+TEST_F(ClusterOnDeviceTest, ADeviceThatIsLostInACopyIsNamedAndOpenedAgainForTheNextSession) {
   const Output a = OpThere(0, "SIM:0", "Neg", {x});
   const Output b = OpThere(1, "SIM:1", "Square", {a});
   const Output elsewhere = OpThere(1, "SIM:2", "Neg", {OpThere(0, "SIM:2", "Neg", {x})});
+  const Output v = VariableThere(0, "SIM:0", 2);
+  const Node* const assign = Assign(v, x);
+  const Output value = There(0, "SIM:0", [&] { return Read(v); });
   session = Open(1);
+  ASSERT_EQ(Execute({assign}, feeds), absl::OkStatus());
   EXPECT_THAT(Elements<float>(Value(b, feeds)), ElementsAre(1, 4));
   SetOnSims(0, "lose_copy", 2);
   ExpectError(Error(b, feeds), kUnavailable, {"lost", NameOf(0, "SIM:0"), a.node->name()});
-  EXPECT_THAT(Elements<float>(Value(elsewhere, feeds)), ElementsAre(1, 2));
-  session = Open(0);
   ExpectError(Error(b, feeds), kUnavailable, {"lost", NameOf(0, "SIM:0")});
   EXPECT_THAT(Elements<float>(Value(elsewhere, feeds)), ElementsAre(1, 2));
+  session = Open(0);
+  EXPECT_THAT(Elements<float>(Value(b, feeds)), ElementsAre(1, 4));
+  ExpectError(Error(value), absl::StatusCode::kFailedPrecondition, {"uninitialized", "v"});
+  ASSERT_EQ(Execute({assign}, feeds), absl::OkStatus());
+  EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(1, 2));
 }
 
 TEST_F(ClusterOnDeviceTest, ASessionWhoseDeviceHangsCanBeClosedAndOthersGoOnWhenItDoesNot) {

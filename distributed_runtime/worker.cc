@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/c_api/session_options.h"
+#include "core/device/device_memory.h"
 #include "core/partition/rendezvous_name.h"
 #include "core/resources/gradient_accumulator.h"
 #include "distributed_runtime/clock_offset.h"
@@ -55,6 +56,15 @@ Status SetOptions(const std::string& session, const std::string& server,
   arguments->shortens_floats = fields.graph_options().enable_bfloat16_sendrecv();
   arguments->options = std::move(options);
   return absl::OkStatus();
+}
+
+// Variables on a device that is lost have no value any more.
+void DropLost(const ResourceManager& resources) {
+  for (const ResourceRef<Variable>& variable : resources.Variables()) {
+    const StatusOr<Tensor> value = variable->Read();
+    if (!value.ok() || !value->is_on_device()) continue;
+    if (!MemoryOf(*value)->LostError().ok()) variable->Drop();
+  }
 }
 
 // Variables may be on the devices, which live as long.
@@ -141,6 +151,7 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
     arguments.resources->KeepFirst("", Collectives::kName,
                                    MakeResource<IsolatedCollectives>(collectives_, handle));
   }
+  DropLost(*resources_);
   MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
                       WorkerSession::Create(std::move(arguments)));
   if (!sessions_.Add(handle, session)) {

@@ -226,7 +226,11 @@ void WorkerSession::Close() {
 // Of what steps have left there. Steps that end otherwise have waited for their devices.
 bool WorkerSession::HasIdleDevices() const {
   return absl::c_all_of(devices_, [](const std::unique_ptr<Device>& device) {
-    return device->memory() == nullptr || device->memory()->ForgetAbandoned();
+    DeviceMemory* const memory = device->memory();
+    if (memory == nullptr) return true;
+    if (memory->LostError().ok()) return memory->ForgetAbandoned();
+    memory->AwaitEndOfLost();
+    return true;
   });
 }
 

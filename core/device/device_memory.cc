@@ -164,6 +164,13 @@ bool DeviceMemory::ForgetAbandoned() {
   return true;
 }
 
+void DeviceMemory::AwaitEndOfLost() {
+  for (DeviceStream* stream :
+       {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
+    stream->Sync().IgnoreError();
+  }
+}
+
 void DeviceMemory::Close() {
   if (std::exchange(closed_, true)) return;
   DeviceStream* const streams[] = {to_device_.get(), from_peer_.get(), compute_.get(),

@@ -21,13 +21,18 @@ const Device* SharedDevices::Find(const std::string& name) const {
 StatusOr<std::unique_ptr<Device>> SharedDevices::Open(const PluginDevice& device,
                                                       const std::string& name) {
   const BuildTurns<std::string>::Turn turn(&turns_, name);
-  if (const Device* const shared = Find(name)) return std::make_unique<Device>(shared);
+  const Device* const shared = Find(name);
+  if (shared != nullptr && shared->memory()->LostError().ok()) {
+    return std::make_unique<Device>(shared);
+  }
   MS_ASSIGN_OR_RETURN(std::unique_ptr<Device> opened, OpenLogicalDevice(device, name));
   if (opened->memory() == nullptr) return opened;
   opened->memory()->SetReclaimer([this] { Reclaim(); });
   auto own = std::make_unique<Device>(opened.get());
   absl::MutexLock lock(&mutex_);
-  devices_[name] = std::move(opened);
+  std::unique_ptr<Device>& place = devices_[name];
+  if (place != nullptr) lost_.push_back(std::move(place));
+  place = std::move(opened);
   return own;
 }
 

@@ -28,8 +28,9 @@ class DeviceUser {
   ~DeviceUser() = default;
 };
 
-// Opens each device when a session first wants it, and closes it at the end of this object.
-// Thread-safe. Must outlive what it has created, and all tensors in the memory of its devices.
+// Opens each device when a session first wants it, and once more for later sessions when it is lost.
+// Closes all at the end of this object. Thread-safe. Must outlive what it has created, and all
+// tensors in the memory of its devices.
 class SharedDevices {
  public:
   // The device names begin with `task`.
@@ -63,8 +64,9 @@ class SharedDevices {
   const std::string task_;
   BuildTurns<std::string> turns_;
   mutable absl::Mutex mutex_;
-  // By full name; never removed.
+  // By full name.
   std::map<std::string, std::unique_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Device>> lost_ ABSL_GUARDED_BY(mutex_);  // which have others' tensors
   std::vector<std::weak_ptr<DeviceUser>> users_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<DeviceUser>> left_ ABSL_GUARDED_BY(mutex_);  // see KeepUntilIdle
 };

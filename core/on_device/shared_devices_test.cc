@@ -99,6 +99,21 @@ TEST_F(SharedDevicesTest, UsersReleaseWhatTheyKeepWhenMemoryIsExhausted) {
   EXPECT_TRUE(Allocate(memory(), 40).ok());
 }
 
+TEST_F(SharedDevicesTest, ADeviceThatIsLostIsOpenedAgain) {
+  const StatusOr<Tensor> made = memory()->CopyToDevice(Tensor::Scalar(5.0f));
+  ASSERT_TRUE(made.ok()) << made.status();
+  DeviceMemory* const lost = memory();
+  DeviceMemory* const other = Find(devices_, "SIM:1")->memory();
+  SetOnSims(0, "lost", 1);
+  const DeviceList again = NewList();
+  EXPECT_NE(Find(again, "SIM:0")->memory(), lost);
+  EXPECT_EQ(Find(again, "SIM:1")->memory(), other);
+  EXPECT_NE(Find(again, "SIM:0")->description().incarnation,
+            Find(devices_, "SIM:0")->description().incarnation);
+  EXPECT_EQ(Find(NewList(), "SIM:0")->memory(), Find(again, "SIM:0")->memory());
+  EXPECT_FALSE(lost->CopyToHost(*made, nullptr).ok());
+}
+
 TEST_F(SharedDevicesTest, AUserIsKeptUntilWhatItLeftIsComplete) {
   LeaveHangingCopy();
   auto user = std::make_shared<User>();
