@@ -50,15 +50,31 @@ class ClusterOnDeviceTest : public ClusterTest {
                  const std::vector<Output>& inputs) {
     return There(task, device, [&] { return Op(op, inputs); });
   }
-  Output VariableThere(int task, const std::string& device, int64_t size) {
-    return There(task, device,
-                 [&] { return Variable("v", DataType::kFloat, PartialShape::Vector(size)); });
+  // All that use the variable are there.
+  Output VariableThere(int task, const std::string& device, const std::string& name,
+                       int64_t size) {
+    const Output handle = Variable(name, DataType::kFloat, PartialShape::Vector(size));
+    EXPECT_EQ(graph.SetDevice(handle.node, NameOf(task, device)), absl::OkStatus());
+    return handle;
   }
   // For the tasks that fit alone.
   static proto::ConfigProto Only(int task) {
     proto::ConfigProto config;
     config.add_device_filters(absl::StrCat("/job:worker/task:", task));
     return config;
+  }
+  // The numbers of requests in a run: those that begin parts of a step, those of further rounds,
+  // and those for single tensors. The run before has prepared the step.
+  std::vector<int> CountRequests(const std::vector<Output>& fetches,
+                                 const std::vector<const Node*>& targets = {}) {
+    EXPECT_EQ(Run(fetches, feeds, targets).status(), absl::OkStatus());
+    for (const auto& transport : transports_) transport->ForgetCounts();
+    EXPECT_EQ(Run(fetches, feeds, targets).status(), absl::OkStatus());
+    std::vector<int> counts;
+    for (const char* method : {"RunGraph", "ContinueStep", "RecvTensor"}) {
+      counts.push_back(transports_[0]->Count(method) + transports_[1]->Count(method));
+    }
+    return counts;
   }
   std::vector<std::string> DeviceNames() const {
     std::vector<std::string> names;
@@ -116,7 +132,7 @@ TEST_F(ClusterOnDeviceTest, ATensorThatFillsSeveralMessagesArrivesWhole) {
 
 // As a worker does with a parameter server.
 TEST_F(ClusterOnDeviceTest, AVariableOfAnotherTasksDeviceIsPulledAndPushedTo) {
-  const Output v = VariableThere(1, "SIM:1", 2);
+  const Output v = VariableThere(1, "SIM:1", "v", 2);
   const Node* const assign = Assign(v, x);
   const Output value = There(1, "SIM:1", [&] { return Read(v); });
   const Output gradient = OpThere(0, "SIM:0", "Add", {value, value});
@@ -141,8 +157,24 @@ TEST_F(ClusterOnDeviceTest, AVariableOfAnotherTasksDeviceIsPulledAndPushedTo) {
   EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(1, 2));
 }
 
+TEST_F(ClusterOnDeviceTest, WhatComesFromADeviceIsAskedFor) {
+  const Output on_host = VariableThere(1, "CPU:0", "v", 2);
+  const Output on_device = VariableThere(1, "SIM:1", "w", 2);
+  session = Open(0);
+  ASSERT_EQ(Execute({Assign(on_host, x), Assign(on_device, x)}, feeds), absl::OkStatus());
+  const Output from_host = There(1, "CPU:0", [&] { return Read(on_host); });
+  const Output from_device = There(1, "SIM:1", [&] { return Read(on_device); });
+  EXPECT_THAT(CountRequests({OpThere(0, "SIM:0", "Neg", {from_host})}), ElementsAre(1, 0, 0));
+  EXPECT_THAT(CountRequests({OpThere(0, "CPU:0", "Neg", {from_device})}), ElementsAre(1, 0, 1));
+  const Output here = OpThere(0, "SIM:0", "Neg", {x});
+  EXPECT_THAT(CountRequests({}, {Assign(on_host, here)}), ElementsAre(1, 0, 1));
+  EXPECT_THAT(CountRequests({}, {Assign(on_device, here)}), ElementsAre(1, 0, 1));
+  EXPECT_THAT(Elements<float>(Value(from_host)), ElementsAre(-1, -2));
+  EXPECT_THAT(Elements<float>(Value(from_device)), ElementsAre(-1, -2));
+}
+
 TEST_F(ClusterOnDeviceTest, TwoSessionsUseADeviceAtTheSameTime) {
-  const Output v = VariableThere(1, "SIM:1", 2);
+  const Output v = VariableThere(1, "SIM:1", "v", 2);
   const Node* const assign = Assign(v, Constant(Values<float>({0, 0})));
   const Output change = OpThere(0, "SIM:0", "Abs", {x});
   const Node* const add =
@@ -191,7 +223,7 @@ TEST_F(ClusterOnDeviceTest, ArgumentsInHostMemoryComeFromOtherTasks) {
 }
 
 TEST_F(ClusterOnDeviceTest, AReadWaitsForAnAssignmentThroughAnotherTask) {
-  const Output v = VariableThere(1, "SIM:1", 2);
+  const Output v = VariableThere(1, "SIM:1", "v", 2);
   const Node* const assign = There(1, "SIM:1", [&] { return Assign(v, x); });
   const Node* const between = There(0, "CPU:0", [&] { return Group({assign}); });
   const Output value = There(1, "SIM:1", [&] { return Read(v, {between}); });
@@ -206,7 +238,7 @@ TEST_F(ClusterOnDeviceTest, AReadWaitsForAnAssignmentThroughAnotherTask) {
 TEST_F(ClusterOnDeviceTest, AReceivedTensorOutlivesTheTaskThatSentIt) {
   const Output big = Placeholder("big", DataType::kFloat, PartialShape::Vector(kElements));
   const Output sent = OpThere(0, "SIM:0", "Neg", {big});
-  const Output v = VariableThere(1, "CPU:0", kElements);
+  const Output v = VariableThere(1, "CPU:0", "v", kElements);
   const Node* const assign = There(1, "CPU:0", [&] { return Assign(v, sent); });
   const Output value = There(1, "CPU:0", [&] { return Read(v); });
   const std::vector<Feed> fed = {{big, Tensor::Vector<float>(std::vector<float>(kElements, 2.0f))}};
@@ -246,7 +278,7 @@ TEST_F(ClusterOnDeviceTest, ADeviceThatIsLostInACopyIsNamedAndOpenedAgainForTheN
   const Output a = OpThere(0, "SIM:0", "Neg", {x});
   const Output b = OpThere(1, "SIM:1", "Square", {a});
   const Output elsewhere = OpThere(1, "SIM:2", "Neg", {OpThere(0, "SIM:2", "Neg", {x})});
-  const Output v = VariableThere(0, "SIM:0", 2);
+  const Output v = VariableThere(0, "SIM:0", "v", 2);
   const Node* const assign = Assign(v, x);
   const Output value = There(0, "SIM:0", [&] { return Read(v); });
   session = Open(1);

@@ -28,7 +28,7 @@ class DeviceUser {
   ~DeviceUser() = default;
 };
 
-// Opens each device when a session first wants it, and once more for later sessions when it is lost.
+// Opens each device when a session first wants it, and again for later sessions when it is lost.
 // Closes all at the end of this object. Thread-safe. Must outlive what it has created, and all
 // tensors in the memory of its devices.
 class SharedDevices {
