@@ -51,8 +51,7 @@ class ClusterOnDeviceTest : public ClusterTest {
     return There(task, device, [&] { return Op(op, inputs); });
   }
   // All that use the variable are there.
-  Output VariableThere(int task, const std::string& device, const std::string& name,
-                       int64_t size) {
+  Output VariableThere(int task, const std::string& device, const std::string& name, int64_t size) {
     const Output handle = Variable(name, DataType::kFloat, PartialShape::Vector(size));
     EXPECT_EQ(graph.SetDevice(handle.node, NameOf(task, device)), absl::OkStatus());
     return handle;
@@ -136,8 +135,9 @@ TEST_F(ClusterOnDeviceTest, AVariableOfAnotherTasksDeviceIsPulledAndPushedTo) {
   const Node* const assign = Assign(v, x);
   const Output value = There(1, "SIM:1", [&] { return Read(v); });
   const Output gradient = OpThere(0, "SIM:0", "Add", {value, value});
-  const Node* const push =
-      There(1, "SIM:1", [&] { return build.NodeOf("AssignAddVariableOp", {v, gradient}); });
+  const Node* const push = There(1, "SIM:1", [&] {
+    return build.NodeOf("AssignAddVariableOp", {v, gradient});
+  });
   session = Open(0);
   ASSERT_EQ(Execute({assign}, feeds), absl::OkStatus());
   EXPECT_THAT(Elements<float>(Value(gradient)), ElementsAre(2, 4));
@@ -177,8 +177,9 @@ TEST_F(ClusterOnDeviceTest, TwoSessionsUseADeviceAtTheSameTime) {
   const Output v = VariableThere(1, "SIM:1", "v", 2);
   const Node* const assign = Assign(v, Constant(Values<float>({0, 0})));
   const Output change = OpThere(0, "SIM:0", "Abs", {x});
-  const Node* const add =
-      There(1, "SIM:1", [&] { return build.NodeOf("AssignAddVariableOp", {v, change}); });
+  const Node* const add = There(1, "SIM:1", [&] {
+    return build.NodeOf("AssignAddVariableOp", {v, change});
+  });
   const Output value = There(1, "SIM:1", [&] { return Read(v); });
   StepSignature signature;
   signature.feeds = {x};

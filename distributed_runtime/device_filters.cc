@@ -32,9 +32,8 @@ StatusOr<bool> DeviceFilters::FitsTask(const std::string& task) const {
 DeviceSet DeviceFilters::Select(const DeviceSet& devices) const {
   if (filters_.empty()) return devices;
   return devices.Select([this](const DeviceDescription& device) {
-    return absl::c_any_of(filters_, [&device](const DeviceName& filter) {
-      return filter.Fits(device.parsed_name);
-    });
+    return absl::c_any_of(
+        filters_, [&device](const DeviceName& filter) { return filter.Fits(device.parsed_name); });
   });
 }
 

@@ -76,8 +76,8 @@ using DeviceList = std::vector<std::unique_ptr<Device>>;
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts,
                                    absl::string_view task = kLocalTask);
 // The same with devices that `open` gives, by their full names.
-using DeviceOpener = absl::FunctionRef<StatusOr<std::unique_ptr<Device>>(
-    const PluginDevice& device, const std::string& name)>;
+using DeviceOpener = absl::FunctionRef<StatusOr<std::unique_ptr<Device>>(const PluginDevice& device,
+                                                                         const std::string& name)>;
 StatusOr<DeviceList> CreateDevices(const std::map<std::string, int>& counts, absl::string_view task,
                                    DeviceOpener open);
 // Opens a device of a plugin.

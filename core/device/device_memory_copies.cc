@@ -58,8 +58,7 @@ StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& s
   return tensor;
 }
 
-StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor,
-                                          std::function<void(Tensor)> done,
+StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor, std::function<void(Tensor)> done,
                                           const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
   MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());

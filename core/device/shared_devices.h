@@ -40,8 +40,7 @@ class SharedDevices {
 
   // As CreateDevices, for one session: devices that work in host memory are its own, as are the
   // kernels on all of them.
-  StatusOr<DeviceList> Create(const std::map<std::string, int>& counts)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  StatusOr<DeviceList> Create(const std::map<std::string, int>& counts) ABSL_LOCKS_EXCLUDED(mutex_);
   // Has the user release what it keeps, as long as it exists, when the memory of a device is
   // exhausted.
   void AddUser(std::weak_ptr<DeviceUser> user) ABSL_LOCKS_EXCLUDED(mutex_);
