@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _logger = logging.getLogger("millstream")
+
+_SHORTEST_PAUSE_SECS = 0.1
+_LONGEST_PAUSE_SECS = 5.0
+
+
+class _Pauses:
+    """Pauses between attempts: none before the second one, and then longer ones up to a bound."""
+
+    def __init__(self) -> None:
+        self._secs = 0.0
+
+    def pause(self) -> None:
+        """Pause before the next attempt."""
+        if self._secs > 0:
+            time.sleep(self._secs)
+        self._secs = min(max(2 * self._secs, _SHORTEST_PAUSE_SECS), _LONGEST_PAUSE_SECS)
 
 
 class CoordinatedCreator:
@@ -88,14 +105,16 @@ class RecoverableSession:
         self._sess: CoordinatedSession | None = self._created()
 
     def _created(self) -> CoordinatedSession:
+        pauses = _Pauses()
         while True:
             termination.check()
             try:
                 return self._creator.create_session()
             except PREEMPTION_ERRORS as error:
-                _logger.info(
+                _logger.warning(
                     "A session could not be made, another one will be tried. Error: %s", error
                 )
+            pauses.pause()
 
     @property
     def session(self) -> Any:
@@ -124,6 +143,7 @@ class RecoverableSession:
         return self._until_done(lambda session: session.run_step_fn(step_fn))
 
     def _until_done(self, work: Callable[[CoordinatedSession], _Result]) -> _Result:
+        pauses = _Pauses()
         while True:
             try:
                 if self._sess is None:
@@ -131,9 +151,10 @@ class RecoverableSession:
                 return work(self._sess)
             except PREEMPTION_ERRORS as error:
                 self._lose(error)
+            pauses.pause()
 
     def _lose(self, error: Exception) -> None:
-        _logger.info("The session was lost, and will be made again. Error: %s", error)
+        _logger.warning("The session was lost, and will be made again. Error: %s", error)
         self.close()
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,33 @@ def test_a_step_is_run_again_in_a_new_session(error: Exception, place: str) -> N
     assert hook.calls.count("begin") == 1
     assert hook.calls.count("create") == 2
     assert hook.calls[-1] == "end"
+
+
+@pytest.mark.parametrize("place", ["create", "before"])
+def test_sessions_that_are_lost_one_after_another_are_made_with_longer_and_longer_pauses(
+    place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("millstream._impl.monitored.recovery.time.sleep", pauses.append)
+    caplog.set_level(logging.WARNING, "millstream")
+    x = tf.constant(1.0)
+    errors = [tf.errors.UnavailableError(None, None, f"away {i}") for i in range(9)]
+    with tf.train.MonitoredSession(hooks=[Acting(**{place: Failing(*errors)})]) as session:
+        assert session.run(x) == 1.0
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    told = [text for text in caplog.messages if "Error: " in text]
+    assert [f"away {i}" in text for i, text in enumerate(told)] == [True] * 9
+
+
+def test_steps_that_end_begin_the_pauses_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("millstream._impl.monitored.recovery.time.sleep", pauses.append)
+    x = tf.constant(1.0)
+    hook = Acting(before=Failing(_LOST[0], _LOST[1], None, _LOST[0], None))
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(2):
+            assert session.run(x) == 1.0
+    assert pauses == [0.1]
 
 
 def test_a_new_session_begins_at_the_last_checkpoint(tmp_path: Path) -> None:
