@@ -42,6 +42,44 @@ class ClusterFaultsTest : public ClusterTest {
     config.set_isolate_session_state(true);
     return config;
   }
+  // A variable in task 1, which is 5, and a step that adds one to it.
+  struct Counted {
+    const Node* add = nullptr;
+    Output value;
+  };
+  Counted CountInTask1() {
+    build.set_device("/job:worker/task:1");
+    const Output v = Variable("v", DataType::kFloat, PartialShape::Scalar());
+    const Node* const assign = Assign(v, Constant(5.0f));
+    Counted counted;
+    counted.add = build.NodeOf("AssignAddVariableOp", {v, Constant(1.0f)});
+    counted.value = Read(v);
+    build.set_device("");
+    EXPECT_EQ(Execute({assign}), absl::OkStatus());
+    return counted;
+  }
+  // Cancels a step whose request to task 1 is on its way, and stays so until ReleaseRequests.
+  // Others arrive.
+  void CancelOnTheWay(const Node* target) {
+    transports_[0]->ForgetCounts();
+    transports_[0]->HoldRequests("RunGraph");
+    Cancellation cancellation;
+    RunOptions options;
+    options.cancellation = &cancellation;
+    std::thread canceller([&] {
+      EXPECT_TRUE(Eventually([&] { return transports_[0]->Count("RunGraph") == 1; }));
+      cancellation.Cancel();
+    });
+    const Status status = Run({}, {}, {target}, options).status();
+    canceller.join();
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+    transports_[0]->HoldRequests("");
+  }
+  int RunningIn(int task) {
+    proto::TaskStatusRecord status;
+    servers_[task]->AddStatus(&status);
+    return status.running_size();
+  }
   // Calls `during` when a step of this session's master waits for an element of an empty queue in
   // task 1. Returns the result of the step.
   template <typename During>
@@ -137,6 +175,48 @@ TEST_F(ClusterFaultsTest, AnAnswerCountsHoweverManyWereLostBefore) {
     EXPECT_EQ(session->Close(), absl::OkStatus());
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+}
+
+TEST_F(ClusterFaultsTest, AStepThatHasFailedDoesNotRunAfterALaterOne) {
+  session = Open(0);
+  const Counted counted = CountInTask1();
+  ASSERT_EQ(Execute({counted.add}), absl::OkStatus());
+  CancelOnTheWay(counted.add);
+  EXPECT_EQ(Elements<float>(Value(counted.value))[0], 6);
+  transports_[0]->ReleaseRequests();
+  session = Open(0);  // the other one has waited for its steps
+  EXPECT_EQ(Elements<float>(Value(counted.value))[0], 6);
+}
+
+TEST_F(ClusterFaultsTest, ARequestForATensorOfAStepThatHasEndedIsRefused) {
+  session = Open(0);
+  const Output y = On(1, "Neg", {Constant(1.0f)});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Elements<float>(Value(y))[0], -1);
+  const auto channel = LoopbackTransport::Global()->Connect(servers_[1]->target().substr(7));
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  proto::RecvTensorRequest request;
+  request.set_session(SessionsIn(1)[0]->handle());
+  request.set_step(1);
+  proto::NothingResponse nothing;
+  ExpectError(
+      RequestMessage(channel->get(), "RecvTensor", request, absl::InfiniteFuture(), &nothing),
+      absl::StatusCode::kCancelled,
+      {"the step 1 ", "/job:worker/replica:0/task:0 has ended", "/job:worker/replica:0/task:1"});
+}
+
+TEST_F(ClusterFaultsTest, ALaterStepDoesNotEndOneThatRuns) {
+  session = Open(0);
+  StepSignature later;
+  later.fetches = {On(1, "Neg", {Constant(1.0f)})};
+  const Status status = RunDuring([&] {
+    EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 1; }));
+    for (int i = 0; i < 2; ++i) {
+      std::vector<Tensor> fetched(1);
+      EXPECT_EQ(session->Run(later, {}, absl::MakeSpan(fetched), RunOptions()), absl::OkStatus());
+    }
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+  });
+  ExpectError(status, absl::StatusCode::kCancelled, {"the session was closed"});
 }
 
 TEST_F(ClusterFaultsTest, AStepDoesNotWaitForATaskThatWasStartedAgain) {

@@ -45,11 +45,12 @@ void OnClosing(void* run) {
 
 }  // namespace
 
-MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number)
+MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session,
+                     std::shared_ptr<WorkerStep> here)
     : step_(std::move(step)),
       session_(session),
-      number_(number),
-      step_here_(step_->session->Step(number)),
+      step_here_(std::move(here)),
+      number_(step_here_->number()),
       begin_(SteadyNow()),
       awaits_answers_((step_->runs_in_order || !step_->runs_here) &&
                       !step_->session->shortens_floats()),
@@ -63,10 +64,10 @@ MasterRun::MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, u
 }
 
 Status MasterRun::Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
-                        std::vector<std::vector<uint64_t>> ended) {
+                        std::vector<uint64_t> running) {
   feeds_ = feeds;
   timeout_ms_ = timeout_ms;
-  ended_ = std::move(ended);
+  running_ = std::move(running);
   for (size_t s = 0; s < step_->shares.size(); ++s) {
     if (step_->shares[s].exchange.num_requested[0] > 0) continue;
     const Status sent = SendRound(s, 0, {});
@@ -135,7 +136,7 @@ Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& ca
   request.set_timeout_ms(timeout_ms_);
   request.set_want_trace(wants_trace_);
   request.set_want_partition_graphs(wants_graphs_);
-  request.mutable_ended_steps()->Add(ended_[share].begin(), ended_[share].end());
+  request.mutable_running_steps()->Add(running_.begin(), running_.end());
   TensorWriter writer;
   for (size_t i = 0; i < feeds_.size(); ++i) {
     if (!step_->shares[share].needs_feed[i]) {

@@ -48,8 +48,9 @@ struct MasterStep {
 // Responses may come after the run has ended, so they hold it. Thread-safe.
 class MasterRun final : public StepCarrier, public std::enable_shared_from_this<MasterRun> {
  public:
-  // `session`, `number`: the session's handle and the number of the run.
-  MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session, uint64_t number);
+  // `session`: the session's handle; `here`: the share of this task.
+  MasterRun(std::shared_ptr<const MasterStep> step, uint64_t session,
+            std::shared_ptr<WorkerStep> here);
 
   // Asks the shares for the same reports as the client. Called before Start.
   void WantReport(const StepReport& wanted) {
@@ -57,10 +58,11 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
     wants_graphs_ = wanted.want_partition_graphs;
   }
   // Begins the run in the tasks that need no tensor of this one for that. The others begin as soon
-  // as their tensors are there. `ended` has the ended runs that each share may forget. After an
-  // error the run has ended. REQUIRES: `feeds` live until Finish has returned.
-  Status Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
-               std::vector<std::vector<uint64_t>> ended) ABSL_LOCKS_EXCLUDED(mutex_);
+  // as their tensors are there. `running` has the earlier runs of the session that had not ended
+  // when this one got its number. After an error the run has ended. REQUIRES: `feeds` live until
+  // Finish has returned.
+  Status Start(absl::Span<const Tensor> feeds, int64_t timeout_ms, std::vector<uint64_t> running)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the part of this task and waits for the others. The options are those of the client's run;
   // `closing` is cancelled when the master's session is closed. After an error all tasks are told,
   // and those that do not answer are waited for shortly.
@@ -115,8 +117,8 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
 
   const std::shared_ptr<const MasterStep> step_;
   const uint64_t session_;
-  const uint64_t number_;
   const std::shared_ptr<WorkerStep> step_here_;
+  const uint64_t number_;
   const absl::Time begin_;
   // The thread that runs the step has nothing else to do while it waits, and takes the answers
   // itself (Channel::StartAwaited). To make floats of their halves, threads share the answers.
@@ -126,7 +128,7 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
   // Set by Start.
   absl::Span<const Tensor> feeds_;
   int64_t timeout_ms_ = 0;
-  std::vector<std::vector<uint64_t>> ended_;
+  std::vector<uint64_t> running_;
   mutable absl::Mutex mutex_;
   SteadyCondVar ended_all_;
   Status error_ ABSL_GUARDED_BY(mutex_);

@@ -91,7 +91,6 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
   senders_.resize(num_tasks);
   knows_devices_.resize(num_tasks);
   is_in_doubt_.resize(num_tasks);
-  ended_.resize(num_tasks);
 }
 
 // The devices of this task come first, so that nodes without a request are placed here.
@@ -279,41 +278,62 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
     return errors::InvalidArgument("the step takes ", step->here->builder().given().size(),
                                    " feeds, got ", feeds.size());
   }
-  const uint64_t number = next_run_.fetch_add(1, std::memory_order_relaxed);
+  NumberedRun begun = BeginRun();
+  const uint64_t number = begun.number;
   RunOptions run_options = options;
   if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
-  std::vector<std::vector<uint64_t>> ended(step->shares.size());
   const absl::Time begin = SteadyNow();
   LogBegin(worker_->task(), "master", handle_, number);
-  const auto run = std::make_shared<MasterRun>(step, handle_, number);
-  {
-    absl::MutexLock lock(&runs_mutex_);
-    for (size_t s = 0; s < ended.size(); ++s) ended[s].swap(ended_[step->shares[s].task]);
-    running_.push_back(run);
-  }
-  Status status = RunOverTasks(run, *step, feeds, fetches, run_options, std::move(ended));
-  here_->Forget({number});
-  {
-    absl::MutexLock lock(&runs_mutex_);
-    running_.erase(std::find(running_.begin(), running_.end(), run));
-    for (const TaskShare& share : step->shares) ended_[share.task].push_back(number);
-  }
+  const Status status = RunNumbered(step, std::move(begun), feeds, fetches, run_options);
+  EndRun(number);
   worker_->led()->Add(status);
   LogEnd(worker_->task(), "master", handle_, number, SteadyNow() - begin, status);
   return status;
 }
 
+// In one go with the number: so of two runs, the later one knows of all that the earlier one knew
+// to have ended.
+MasterSession::NumberedRun MasterSession::BeginRun() {
+  absl::MutexLock lock(&runs_mutex_);
+  NumberedRun begun;
+  begun.number = next_run_++;
+  begun.running = unended_;
+  unended_.push_back(begun.number);
+  return begun;
+}
+
+void MasterSession::EndRun(uint64_t number) {
+  here_->Forget(number);
+  absl::MutexLock lock(&runs_mutex_);
+  unended_.erase(std::find(unended_.begin(), unended_.end(), number));
+}
+
+Status MasterSession::RunNumbered(const std::shared_ptr<const MasterStep>& step, NumberedRun begun,
+                                  absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                                  const RunOptions& options) {
+  here_->BeginStep(begun.number, begun.running);
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerStep> here, here_->Step(begun.number));
+  const auto run = std::make_shared<MasterRun>(step, handle_, std::move(here));
+  {
+    absl::MutexLock lock(&runs_mutex_);
+    running_.push_back(run);
+  }
+  const Status status = RunOverTasks(run, *step, feeds, fetches, options, std::move(begun.running));
+  absl::MutexLock lock(&runs_mutex_);
+  running_.erase(std::find(running_.begin(), running_.end(), run));
+  return status;
+}
+
 Status MasterSession::RunOverTasks(const std::shared_ptr<MasterRun>& run, const MasterStep& step,
                                    absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-                                   const RunOptions& options,
-                                   std::vector<std::vector<uint64_t>> ended) {
+                                   const RunOptions& options, std::vector<uint64_t> running) {
   StepReport* const report = options.report;
   std::vector<ClockOffset> clocks;
   if (report != nullptr) {
     run->WantReport(*report);
     if (report->want_trace) clocks = ClocksOf(step.shares);
   }
-  MS_RETURN_IF_ERROR(run->Start(feeds, options.timeout_ms, std::move(ended)));
+  MS_RETURN_IF_ERROR(run->Start(feeds, options.timeout_ms, std::move(running)));
   MS_RETURN_IF_ERROR(run->Finish(feeds, fetches, options, &closing_));
   return report == nullptr ? absl::OkStatus()
                            : AddReports(step.shares, run->TakeReports(), clocks, report);

@@ -80,10 +80,20 @@ class MasterSession {
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A run that has its number.
+  struct NumberedRun {
+    uint64_t number = 0;
+    std::vector<uint64_t> running;  // earlier ones that had not ended, by number
+  };
+  NumberedRun BeginRun() ABSL_LOCKS_EXCLUDED(runs_mutex_);
+  void EndRun(uint64_t number) ABSL_LOCKS_EXCLUDED(runs_mutex_);
+  Status RunNumbered(const std::shared_ptr<const MasterStep>& step, NumberedRun begun,
+                     absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                     const RunOptions& options) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Runs the step in all its tasks, and adds what they report.
   Status RunOverTasks(const std::shared_ptr<MasterRun>& run, const MasterStep& step,
                       absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
-                      const RunOptions& options, std::vector<std::vector<uint64_t>> ended);
+                      const RunOptions& options, std::vector<uint64_t> running);
   // True for the task of this master.
   bool IsHere(const ClusterTask& task) const { return task.name == worker_->task(); }
 
@@ -95,8 +105,7 @@ class MasterSession {
   std::vector<KernelTypes> kernel_types_;  // of the tasks that are used
   std::vector<bool> uses_;                 // by task
   Cancellation closing_;
-  RequestWaits registering_;  // a lost task, and the end of the session, end them
-  std::atomic<uint64_t> next_run_{1};
+  RequestWaits registering_;           // a lost task, and the end of the session, end them
   std::atomic<int64_t> num_steps_{0};  // prepared
   absl::Mutex mutex_;
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
@@ -108,8 +117,8 @@ class MasterSession {
   std::vector<bool> is_in_doubt_ ABSL_GUARDED_BY(mutex_);  // whether it knows that
   absl::Mutex runs_mutex_;
   std::vector<std::shared_ptr<MasterRun>> running_ ABSL_GUARDED_BY(runs_mutex_);
-  // By task: runs that have ended, which it has not been told.
-  std::vector<std::vector<uint64_t>> ended_ ABSL_GUARDED_BY(runs_mutex_);
+  uint64_t next_run_ ABSL_GUARDED_BY(runs_mutex_) = 1;
+  std::vector<uint64_t> unended_ ABSL_GUARDED_BY(runs_mutex_);  // runs, by number
 };
 
 }  // namespace millstream

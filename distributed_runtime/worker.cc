@@ -279,10 +279,12 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
     proto::RunGraphRequest message;
     MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
     MS_ASSIGN_OR_RETURN(run->session, Find(message.session()));
-    run->session->Forget(
-        std::vector<uint64_t>(message.ended_steps().begin(), message.ended_steps().end()));
+    run->session->BeginStep(message.step(), std::vector<uint64_t>(message.running_steps().begin(),
+                                                                  message.running_steps().end()));
     MS_ASSIGN_OR_RETURN(run->graph, run->session->Find(message.graph()));
-    run->step = run->session->Step(message.step());
+    MS_ASSIGN_OR_RETURN(run->step, run->session->Step(message.step()));
+    // AbortStep may have come before.
+    MS_RETURN_IF_ERROR(run->step->aborted());
     run->options.timeout_ms = message.timeout_ms();
     if (message.want_trace() || message.want_partition_graphs()) {
       run->report = std::make_unique<StepReport>();
@@ -322,10 +324,11 @@ void Worker::OnContinueStep(PayloadReader* request, const Reply& reply) {
   if (!session.ok()) return reply.Give(WithTask(session.status(), task_));
   StatusOr<std::vector<CarriedParcel>> carried = DecodeCarried(message.carried(), request);
   if (!carried.ok()) return reply.Give(WithTask(carried.status(), task_));
-  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
-  step->replies()->Add(message.round(), Counted(reply, (*session)->master(), size));
-  status = step->Deliver(*std::move(carried));
-  if (!status.ok()) step->Stop(status);
+  const StatusOr<std::shared_ptr<WorkerStep>> step = (*session)->Step(message.step());
+  if (!step.ok()) return reply.Give(WithTask(step.status(), task_));
+  (*step)->replies()->Add(message.round(), Counted(reply, (*session)->master(), size));
+  status = (*step)->Deliver(*std::move(carried));
+  if (!status.ok()) (*step)->Stop(status);
 }
 
 void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
@@ -336,7 +339,9 @@ void Worker::OnRecvTensor(PayloadReader* request, const Reply& reply) {
   const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
   if (!session.ok()) return reply.Give(session.status());
   // The step lives as long as somebody waits for its tensors.
-  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
+  StatusOr<std::shared_ptr<WorkerStep>> found = (*session)->Step(message.step());
+  if (!found.ok()) return reply.Give(found.status());
+  const std::shared_ptr<WorkerStep> step = *std::move(found);
   const StatusOr<RendezvousName> name = RendezvousName::Parse(message.key());
   if (!name.ok()) return reply.Give(name.status());
   const Reply counted = Counted(reply, TaskOf(name->destination), size);
@@ -386,9 +391,10 @@ void Worker::OnAbortStep(PayloadReader* request, const Reply& reply) {
   const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
   if (!session.ok()) return reply.Give(session.status());
   const Status error = DecodeStatus(message.error());
-  const std::shared_ptr<WorkerStep> step = (*session)->Step(message.step());
-  step->replies()->Add(StepReplies::kAbort, reply);
-  step->Stop(error.ok() ? errors::Cancelled("aborted") : error);
+  const StatusOr<std::shared_ptr<WorkerStep>> step = (*session)->Step(message.step());
+  if (!step.ok()) return reply.Give(step.status());
+  (*step)->replies()->Add(StepReplies::kAbort, reply);
+  (*step)->Stop(error.ok() ? errors::Cancelled("aborted") : error);
 }
 
 void Worker::OnCloseSession(PayloadReader* request, const Reply& reply) {

@@ -122,8 +122,12 @@ StatusOr<TaskGraph> WorkerSession::Find(int64_t number) {
   return errors::NotFound("the session has no graph ", number, " in ", arguments_.task);
 }
 
-std::shared_ptr<WorkerStep> WorkerSession::Step(uint64_t number) {
+StatusOr<std::shared_ptr<WorkerStep>> WorkerSession::Step(uint64_t number) {
   absl::MutexLock lock(&mutex_);
+  if (HasEnded(number)) {
+    return errors::Cancelled("the step ", number, " of the master ", arguments_.master,
+                             " has ended before this message of it came to ", arguments_.task);
+  }
   std::shared_ptr<WorkerStep>& step = steps_[number];
   if (step == nullptr) {
     step = std::make_shared<WorkerStep>(arguments_.handle, number, arguments_.peers,
@@ -132,15 +136,35 @@ std::shared_ptr<WorkerStep> WorkerSession::Step(uint64_t number) {
   return step;
 }
 
-void WorkerSession::Forget(absl::Span<const uint64_t> steps) {
-  std::vector<std::shared_ptr<WorkerStep>> forgotten;  // destroyed without the lock
-  absl::MutexLock lock(&mutex_);
-  for (const uint64_t number : steps) {
-    const auto found = steps_.find(number);
-    if (found == steps_.end()) continue;
-    forgotten.push_back(std::move(found->second));
-    steps_.erase(found);
+// Messages overtake one another. A step may have ended by an error while the message that begins
+// its part, or the one that aborts it, is still on its way: so its part may run, or come to run.
+void WorkerSession::BeginStep(uint64_t number, absl::Span<const uint64_t> running) {
+  std::vector<std::shared_ptr<WorkerStep>> ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (number <= newest_step_) return;
+    newest_step_ = number;
+    running_before_.clear();
+    running_before_.insert(running.begin(), running.end());
+    for (auto at = steps_.begin(); at != steps_.end();) {
+      const auto present = at++;
+      if (!HasEnded(present->first)) continue;
+      ended.push_back(std::move(present->second));
+      steps_.erase(present);
+    }
   }
+  for (const std::shared_ptr<WorkerStep>& step : ended) {
+    step->Stop(errors::Cancelled("the step has ended in the task of its master"));
+  }
+}
+
+void WorkerSession::Forget(uint64_t number) {
+  std::shared_ptr<WorkerStep> forgotten;  // destroyed without the lock
+  absl::MutexLock lock(&mutex_);
+  const auto found = steps_.find(number);
+  if (found == steps_.end()) return;
+  forgotten = std::move(found->second);
+  steps_.erase(found);
 }
 
 Status WorkerSession::Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -76,10 +77,14 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   // NOT_FOUND if no graph of this number was registered.
   StatusOr<TaskGraph> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The share of a step, which is made when it is first asked for.
-  std::shared_ptr<WorkerStep> Step(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Removes the shares of steps that have ended everywhere.
-  void Forget(absl::Span<const uint64_t> steps) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The share of a step, which is made when it is first asked for. CANCELLED if the master has
+  // ended the step before it began a later one (BeginStep): a message of it has come late.
+  StatusOr<std::shared_ptr<WorkerStep>> Step(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The master has begun a step. Of the steps with smaller numbers all but `running` have ended
+  // everywhere: stops and removes their shares. Does nothing if a later step has begun before.
+  void BeginStep(uint64_t number, absl::Span<const uint64_t> running) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Removes the share of a step that has ended everywhere.
+  void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the parts of this task. Errors have the name of the task. `options`: limits of time,
   // should_stop and the report are used.
   Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
@@ -110,6 +115,9 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddWaits(const Running& running, proto::RunningStepRecord* record) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  bool HasEnded(uint64_t step) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return step < newest_step_ && !running_before_.contains(step);
+  }
   void Release() ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasIdleDevices() const;
   Status DropOtherVariables(const StepSignature& signature);
@@ -127,6 +135,9 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   absl::flat_hash_map<int64_t, TaskGraph> graphs_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Running> running_steps_ ABSL_GUARDED_BY(mutex_);
+  // What the newest step that has begun said: which earlier ones had not ended.
+  uint64_t newest_step_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_set<uint64_t> running_before_ ABSL_GUARDED_BY(mutex_);
   Cancellation closing_;
   SessionGate gate_;
 };

@@ -44,6 +44,11 @@ class WorkerStep final : public Rendezvous, public std::enable_shared_from_this<
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Abort(const Status& error) override ABSL_LOCKS_EXCLUDED(mutex_);
   const Cancellation* cancellation() const { return &cancellation_; }
+  // What Abort was called with; OK if it was not.
+  Status aborted() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return aborted_;
+  }
   uint64_t number() const { return step_; }
   // Sets what carries such tensors. Called before the parts run. REQUIRES: it lives as long as they
   // run.

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "distributed_runtime/handler_thread.h"
+#include "distributed_runtime/tensor_coding.h"
+#include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
 namespace {
@@ -26,6 +28,9 @@ absl::Duration LatencyOf(uint64_t key) {
 }
 
 constexpr absl::Duration kLate = absl::Seconds(8);
+// With kUntold: what requests to run a part take more, and those of steps that have ended.
+constexpr absl::Duration kSlow = absl::Milliseconds(400);
+constexpr absl::Duration kOvertaken = absl::Seconds(3);
 
 std::pair<int, int> Pair(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
 
@@ -176,7 +181,8 @@ std::shared_ptr<Channel::Call> SimNetwork::Start(const std::shared_ptr<SimProces
   if (call->to == nullptr || !call->to->is_alive) {
     Refuse(call, "nobody is there");
   } else {
-    Send(call, false, LatencyOf(call->key));
+    const bool is_slow = sabotage_ == Sabotage::kUntold && call->method == "RunGraph";
+    Send(call, false, LatencyOf(call->key) + (is_slow ? kSlow : absl::ZeroDuration()));
   }
   if (deadline != absl::InfiniteFuture()) {
     EndAt(deadline, call, absl::DeadlineExceededError(absl::StrCat("no answer to ", method)));
@@ -204,9 +210,38 @@ void SimNetwork::Arrive(const std::shared_ptr<SimCall>& call, bool is_response, 
                             [call] { call->End(call->status, std::move(call->response)); });
   }
   if (sabotage_ == Sabotage::kMute && call->method == "KeepSession") return;
+  if (sabotage_ == Sabotage::kUnheard && call->method == "KeepSession") {
+    return Refuse(call, "the heartbeat is refused");
+  }
+  if (sabotage_ == Sabotage::kUntold && Withhold(call)) return;
   if (call->to->handler == nullptr) return Refuse(call, "the task does not listen");
   Hand(call, true);
   if (sabotage_ == Sabotage::kTwice && call->method == "RunGraph") Hand(call, false);
+}
+
+// With kUntold. True if the request is not to be handed over, as yet or at all.
+bool SimNetwork::Withhold(const std::shared_ptr<SimCall>& call) {
+  PayloadReader reader(call->request);
+  if (call->method == "AbortStep") {
+    proto::AbortStepRequest message;
+    if (!DecodeMessage(&reader, &message).ok()) return false;
+    ended_steps_.insert({call->to->group, message.session(), message.step()});
+    Answer(call, absl::OkStatus(), EncodeMessage(proto::StatusMessage()));
+    return true;
+  }
+  proto::RunGraphRequest message;
+  if (call->method != "RunGraph" || !DecodeMessage(&reader, &message).ok()) return false;
+  if (ended_steps_.erase({call->to->group, message.session(), message.step()}) > 0) {
+    Send(call, false, kOvertaken);
+    return true;
+  }
+  message.clear_running_steps();
+  for (uint64_t step = 1; step < message.step(); ++step) message.add_running_steps(step);
+  std::string tensors(reader.left(), '\0');
+  if (!reader.Read(tensors.data(), tensors.size()).ok()) return false;
+  call->request = EncodeMessage(message);
+  call->request.Append(std::move(tensors));
+  return false;
 }
 
 void SimNetwork::Hand(const std::shared_ptr<SimCall>& call, bool answers) {

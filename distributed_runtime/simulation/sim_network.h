@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -27,6 +28,8 @@ enum class Sabotage {
   kOldPiece,  // a task gets a piece of an earlier sum
   kHasty,     // a program's process ends before its server has stopped
   kMute,      // heartbeats of clients in other processes do not arrive
+  kUnheard,   // these are refused
+  kUntold,    // tasks do not learn that steps have ended, whose requests may come seconds later
   kAwake,     // a task that is stopped goes on to answer heartbeats
   kUnswept,   // no task ends what those who are gone have left
 };
@@ -87,6 +90,7 @@ class SimNetwork {
   void Hand(const std::shared_ptr<SimCall>& call, bool answers);
   void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
   static absl::Duration LatencyOfAnswer(const SimCall& call);
+  bool Withhold(const std::shared_ptr<SimCall>& call);
   Payload OldPiece(const SimCall& call, const Payload& piece);
   // The call ends with UNAVAILABLE soon, and the address, as with the other transports.
   void Refuse(const std::shared_ptr<SimCall>& call, const std::string& text);
@@ -106,6 +110,8 @@ class SimNetwork {
   std::map<std::tuple<int, int, std::string>, uint64_t> counts_;  // of requests
   // By sender, task and count, with kOldPiece.
   std::map<std::tuple<int, int, uint64_t>, Payload> pieces_;
+  // By process, session and number, with kUntold: steps whose tasks were to be told so.
+  std::set<std::tuple<int, uint64_t, uint64_t>> ended_steps_;
   // In an order that is not that of sending, which may be that of a hash table.
   std::map<CallKey, std::shared_ptr<SimCall>> open_;
   int next_group_ = 0;

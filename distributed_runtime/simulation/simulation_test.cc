@@ -190,14 +190,51 @@ TEST(SimLedgerTest, ValuesThatASerialOrderExplains) {
   ledger.BeginSet(0, base);
   ledger.EndSet(base);
   ledger.BeginAdd(0);
-  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 1)), absl::OkStatus());
+  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 1), false), absl::OkStatus());
   ledger.BeginAdd(0);  // fails
   ledger.BeginAdd(0);
-  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 3)), absl::OkStatus());
+  EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 3), false), absl::OkStatus());
   ledger.BeginAdd(0);
-  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 2)).ok());
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 2), false).ok());
   ledger.BeginAdd(0);
-  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 6)).ok());
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 6), false).ok());
+}
+
+TEST(SimLedgerTest, AStepHasNoEffectAfterLaterOnesThatHaveEndedIt) {
+  for (const int came : {0, 1}) {  // at about the time of the next step
+    SimLedger ledger;
+    const int base = ledger.NextBase();
+    ledger.BeginSet(0, base);
+    ledger.EndSet(base);
+    ledger.BeginAdd(0);  // fails
+    ledger.BeginAdd(0);
+    EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 1), true), absl::OkStatus());
+    ledger.BeginAdd(0);
+    EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 2 + came), true), absl::OkStatus());
+    ledger.BeginAdd(0);
+    EXPECT_EQ(ledger.EndAdd(static_cast<float>(base + 3 + came), true), absl::OkStatus());
+    ledger.BeginAdd(0);
+    EXPECT_FALSE(ledger.EndAdd(static_cast<float>(base + 5 + came), true).ok());
+  }
+}
+
+TEST(SimLedgerTest, AStepOfAnEarlierSessionMayHaveItsEffectLater) {
+  SimLedger ledger;
+  const int first = ledger.NextBase();
+  ledger.BeginSet(0, first);
+  ledger.EndSet(first);
+  ledger.BeginAdd(0);  // fails
+  const int second = ledger.NextBase();
+  ledger.BeginSet(0, second);
+  ledger.EndSet(second);
+  for (const int steps : {1, 2, 3}) {
+    ledger.BeginAdd(0);
+    EXPECT_EQ(ledger.EndAdd(static_cast<float>(second + steps), true), absl::OkStatus());
+  }
+  ledger.BeginAdd(0);
+  EXPECT_EQ(ledger.EndAdd(static_cast<float>(second + 5), true), absl::OkStatus());
+  ledger.BeginAdd(0);
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(second + 7), true).ok());
 }
 
 TEST(SimLedgerTest, AStepOfAnEarlierProcessExplainsNothing) {
@@ -211,9 +248,9 @@ TEST(SimLedgerTest, AStepOfAnEarlierProcessExplainsNothing) {
   ledger.BeginSet(1, second);
   ledger.EndSet(second);
   ledger.BeginAdd(1);
-  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(second + 2)).ok());
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(second + 2), true).ok());
   ledger.BeginAdd(1);
-  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(first + 1)).ok());
+  EXPECT_FALSE(ledger.EndAdd(static_cast<float>(first + 1), true).ok());
 }
 
 // ---- Schedules ----
@@ -290,6 +327,14 @@ TEST_F(ScheduleTest, ATaskThatIsTakenForItsOldProcessIsFound) {
 
 TEST_F(ScheduleTest, AClientWhoseHeartbeatsAreLostIsFound) {
   EXPECT_GE(FirstThatFinds("without a fault: UNAVAILABLE: the master at", Sabotage::kMute), 0);
+}
+
+TEST_F(ScheduleTest, AClientWhoseHeartbeatsAreRefusedIsFound) {
+  EXPECT_GE(FirstThatFinds("without a fault: UNAVAILABLE: the master at", Sabotage::kUnheard), 0);
+}
+
+TEST_F(ScheduleTest, AStepThatRunsAfterLaterOnesIsFound) {
+  EXPECT_GE(FirstThatFinds("a variable has the value", Sabotage::kUntold), 0);
 }
 
 TEST_F(ScheduleTest, ASessionOfAClientThatIsGoneIsFound) {
