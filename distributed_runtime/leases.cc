@@ -50,6 +50,15 @@ std::vector<Leases::Ended> Leases::Beat() {
   return ended;
 }
 
+std::vector<uint64_t> Leases::Silent(int beats) const {
+  std::vector<uint64_t> silent;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [session, lease] : leases_) {
+    if (lease.beats > beats) silent.push_back(session);
+  }
+  return silent;
+}
+
 // A request that an earlier incarnation sent may come late: it ends nothing of a later one.
 void Leases::EndEarlier(const std::string& holder, uint64_t incarnation) {
   for (auto& [session, lease] : leases_) {

@@ -36,6 +36,8 @@ class Leases {
   };
   // The next heartbeat. Removes and returns the leases that are over.
   std::vector<Ended> Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The sessions whose holders have not been heard of for more than so many heartbeats.
+  std::vector<uint64_t> Silent(int beats) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Lease {
@@ -48,7 +50,7 @@ class Leases {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int patience_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);  // by session
 };
 

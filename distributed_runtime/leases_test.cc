@@ -48,6 +48,18 @@ TEST_F(LeasesTest, ALeaseThatIsRenewedLasts) {
   EXPECT_THAT(leases_.Renew("b", 1, {8}), ElementsAre(8));
 }
 
+TEST_F(LeasesTest, AHolderIsSilentUntilItIsHeardOf) {
+  leases_.Add(7, "a", 1);
+  leases_.Add(8, "b", 1);
+  EXPECT_THAT(Beat(), IsEmpty());
+  EXPECT_THAT(leases_.Silent(1), IsEmpty());
+  EXPECT_THAT(leases_.Renew("b", 1, {8}), IsEmpty());
+  EXPECT_THAT(Beat(), IsEmpty());
+  EXPECT_THAT(leases_.Silent(1), ElementsAre(7));
+  EXPECT_THAT(leases_.Renew("a", 1, {7}), IsEmpty());
+  EXPECT_THAT(leases_.Silent(1), IsEmpty());
+}
+
 TEST_F(LeasesTest, ALeaseThatWasRemovedDoesNotEnd) {
   leases_.Add(7, "a", 1);
   leases_.Remove(7);

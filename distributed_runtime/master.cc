@@ -128,7 +128,7 @@ void Master::TakeAnswer(size_t task, const Status& status, PayloadReader* respon
 
 void Master::EndAbandoned() {
   for (const Leases::Ended& ended : leases_.Beat()) {
-    if (!sessions_.Close(ended.session)) continue;
+    if (!sessions_.CloseApart(ended.session, shared_from_this())) continue;
     HostLog(MS_LOG_WARNING, absl::StrCat("the master ", worker_->task(),
                                          " has closed a session whose client is gone"));
   }

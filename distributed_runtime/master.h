@@ -41,11 +41,17 @@ class Master : public std::enable_shared_from_this<Master> {
   // sessions of this master.
   Status Reset(absl::Span<const std::string> containers);
   void CloseAll() { sessions_.CloseAll(); }
+  // The same, and waits for what EndAbandoned has begun.
+  void Stop() {
+    CloseAll();
+    sessions_.AwaitClosed();
+  }
   // Called with each heartbeat. Tells the other tasks of its sessions that this master is there,
   // and does not wait for answers. Steps that wait for a task which has not answered for some
   // heartbeats, or which does not know the session, fail with UNAVAILABLE or ABORTED.
   void Beat() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Called with each heartbeat. Closes the sessions of clients in other processes that are gone.
+  // Called with each heartbeat. Closes the sessions of clients in other processes that are gone,
+  // without waiting for their steps.
   void EndAbandoned();
 
   // Sets what the task knows of itself.

@@ -162,7 +162,7 @@ void Server::Stop() {
   }
   if (master_ == nullptr) return;
   // The task listens, and its heart beats, until the others have what they need of it.
-  master_->CloseAll();
+  master_->Stop();
   worker_->Stop();
 }
 

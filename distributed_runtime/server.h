@@ -59,7 +59,7 @@ class Server {
   std::string target_;
   absl::Mutex mutex_;
   SteadyCondVar stopped_;
-  // One does not block, the other waits for steps.
+  // One sends, the other closes what nobody holds any more.
   std::unique_ptr<Pulse> heart_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Pulse> sweeper_ ABSL_GUARDED_BY(mutex_);
   bool is_stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "distributed_runtime/thread_cache.h"
 
 namespace millstream {
 
@@ -39,13 +40,35 @@ class SessionTable {
     std::shared_ptr<Session> session;
     {
       absl::MutexLock lock(&mutex_);
-      const auto found = sessions_.find(handle);
-      if (found == sessions_.end()) return false;
-      session = std::move(found->second);
-      sessions_.erase(found);
+      session = Take(handle);
     }
+    if (session == nullptr) return false;
     session->Close();
     return true;
+  }
+  // The same, but for the end of Close(), which may wait for a step: a thread of ThreadCache calls
+  // it. `owner` keeps the table.
+  bool CloseApart(uint64_t handle, std::shared_ptr<const void> owner) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<Session> session;
+    {
+      absl::MutexLock lock(&mutex_);
+      session = Take(handle);
+      if (session == nullptr) return false;
+      ++closing_;
+    }
+    ThreadCache::Global()->Run(
+        [this, owner = std::move(owner), session = std::move(session)]() mutable {
+          session->Close();
+          session.reset();
+          absl::MutexLock lock(&mutex_);
+          --closing_;
+        });
+    return true;
+  }
+  // Waits for what CloseApart has begun.
+  void AwaitClosed() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(this, &SessionTable::HasClosed));
   }
   void CloseAll() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::flat_hash_map<uint64_t, std::shared_ptr<Session>> sessions;
@@ -57,8 +80,19 @@ class SessionTable {
   }
 
  private:
+  // Removes it. Null if there is none.
+  std::shared_ptr<Session> Take(uint64_t handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = sessions_.find(handle);
+    if (found == sessions_.end()) return nullptr;
+    std::shared_ptr<Session> session = std::move(found->second);
+    sessions_.erase(found);
+    return session;
+  }
+  bool HasClosed() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return closing_ == 0; }
+
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
+  int closing_ ABSL_GUARDED_BY(mutex_) = 0;  // by CloseApart
 };
 
 }  // namespace millstream

@@ -23,6 +23,8 @@ namespace {
 
 // In heartbeats: how long a session outlasts its master.
 constexpr int kPatience = 30;
+// In heartbeats: how long its steps do. So long a master waits for a task.
+constexpr int kStepPatience = 4;
 
 // Adds the counts of all accumulators. `session` has the resources alone; 0: sessions share them.
 void AddAccumulators(const ResourceManager& resources, uint64_t session,
@@ -171,15 +173,22 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::Find(uint64_t handle) {
 void Worker::Stop() {
   is_stopping_ = true;
   CloseAll();
+  sessions_.AwaitClosed();
   collectives_->Close(kFarewell);
 }
 
 void Worker::EndAbandoned() {
   devices_->LetGo();
   for (const Leases::Ended& ended : leases_.Beat()) {
-    if (!sessions_.Close(ended.session)) continue;
+    if (!sessions_.CloseApart(ended.session, shared_from_this())) continue;
     HostLog(MS_LOG_WARNING, absl::StrCat("the task ", task_, " has ended a session of the master ",
                                          ended.holder, ", which is gone"));
+  }
+  for (const uint64_t silent : leases_.Silent(kStepPatience)) {
+    const std::shared_ptr<WorkerSession> session = sessions_.Find(silent);
+    if (session == nullptr) continue;
+    session->StopSteps(
+        absl::UnavailableError(absl::StrCat("the master ", session->master(), " does not answer")));
   }
 }
 

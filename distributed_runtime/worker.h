@@ -62,7 +62,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
   // Sets what the worker knows: sessions, graphs, steps, traffic and accumulators.
   void AddStatus(proto::TaskStatusRecord* status);
   // Called with each heartbeat. Ends the sessions of masters in other tasks that are gone: nobody
-  // has heard of them for half a minute, or they were started again. Waits for their steps.
+  // has heard of them for half a minute, or they were started again. Stop waits for that. The steps
+  // of a master of which nobody has heard for some seconds end before: what they wait for, such as
+  // an element of a queue, is for others. What the session has stays, for the master may only have
+  // been still.
   void EndAbandoned();
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 

@@ -187,7 +187,9 @@ Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<c
     absl::MutexLock lock(&mutex_);
     running_steps_[step->number()] = Running{graph, step->shared_from_this(), begin};
   }
-  Status status = WithTask(graph->Run(feeds, fetches, options), arguments_.task);
+  Status status = graph->Run(feeds, fetches, options);
+  if (absl::IsCancelled(status) && !step->aborted().ok()) status = step->aborted();  // says why
+  status = WithTask(status, arguments_.task);
   {
     absl::MutexLock lock(&mutex_);
     running_steps_.erase(step->number());
@@ -228,17 +230,20 @@ void WorkerSession::AddWaits(const Running& running, proto::RunningStepRecord* r
   }
 }
 
-void WorkerSession::Close() {
+void WorkerSession::StopSteps(const Status& error) {
   std::vector<std::shared_ptr<WorkerStep>> steps;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [number, step] : steps_) steps.push_back(step);
   }
-  closing_.Cancel();
   for (const std::shared_ptr<WorkerStep>& step : steps) {
-    step->Stop(
-        WithTask(errors::Cancelled("the session was closed while the step ran"), arguments_.task));
+    step->Stop(WithTask(error, arguments_.task));
   }
+}
+
+void WorkerSession::Close() {
+  closing_.Cancel();
+  StopSteps(errors::Cancelled("the session was closed while the step ran"));
   gate_.Close(absl::Milliseconds(arguments_.options.late_kernel_warning_ms), [this] {
     for (const std::string& warning :
          running_.LateWarnings("the session was closed while the step ran")) {
