@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
@@ -75,6 +76,13 @@ class ClusterFaultsTest : public ClusterTest {
     canceller.join();
     EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
     transports_[0]->HoldRequests("");
+  }
+  Status RegisterInTask1(const proto::RegisterGraphRequest& request) {
+    const auto channel = LoopbackTransport::Global()->Connect(servers_[1]->target().substr(7));
+    if (!channel.ok()) return channel.status();
+    proto::RegisterGraphResponse response;
+    return RequestMessage(channel->get(), "RegisterGraph", request, absl::InfiniteFuture(),
+                          &response);
   }
   int RunningIn(int task) {
     proto::TaskStatusRecord status;
@@ -320,6 +328,29 @@ TEST_F(ClusterFaultsTest, ATaskThatMayNotKnowTheGraphAbortsTheSessionsStepsThere
   EXPECT_EQ(Elements<float>(Value(On(0, "Neg", {Constant(1.0f)})))[0], -1);
   session = Open(0);
   EXPECT_EQ(Elements<float>(Value(y))[0], 9);
+}
+
+TEST_F(ClusterFaultsTest, ATaskThatRefusesAPartOfTheGraphAbortsTheSessionsStepsThere) {
+  session = Open(0);
+  // Now its graph is another one than the master has sent.
+  const Output y = On(1, "Neg", {Constant(1.0f)});
+  proto::RegisterGraphRequest request;
+  request.set_session(SessionsIn(1)[0]->handle());
+  GraphSender sender;
+  ASSERT_EQ(sender.AddChanges(graph, request.mutable_chunk()), absl::OkStatus());
+  const Status taken = RegisterInTask1(request);
+  EXPECT_EQ(taken.code(), absl::StatusCode::kFailedPrecondition) << taken;  // it has no devices
+  EXPECT_TRUE(HasGraphTaken(taken));
+  const Status refused = RegisterInTask1(request);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+  EXPECT_FALSE(HasGraphTaken(refused));
+
+  ExpectError(Error(y), absl::StatusCode::kInvalidArgument,
+              {"a chunk of a graph begins", "/job:worker/replica:0/task:1"});
+  const Output z = On(1, "Square", {Constant(3.0f)});
+  ExpectError(Error(z), absl::StatusCode::kAborted, {"/job:worker/replica:0/task:1", "refused"});
+  session = Open(0);
+  EXPECT_EQ(Elements<float>(Value(z))[0], 9);
 }
 
 TEST_F(ClusterFaultsTest, AMasterClosesTheSessionsOfAClientThatIsGone) {

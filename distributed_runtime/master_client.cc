@@ -248,8 +248,8 @@ class RemoteClient final : public MasterClient {
     std::vector<TaskRequest> requests(1);
     requests[0] = {target_, channel_, EncodeMessage(request)};
     AskEach("PrepareStep", std::move(requests), absl::InfiniteFuture(), take, heart_->waits());
-    // An error with a task is the master's own: it has got the request.
-    is_in_doubt_ = MayBeLost(status) && !HasTask(status);
+    // A master that does not know the session says so again.
+    is_in_doubt_ = !status.ok() && !HasGraphTaken(status) && !absl::IsAborted(status);
     MS_RETURN_IF_ERROR(status);
     return std::make_unique<RemoteStep>(channel_, heart_, target_, session_, response.step());
   }

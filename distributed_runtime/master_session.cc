@@ -236,13 +236,17 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
         "the task has cut the step in another way than its master; all tasks need the same version "
         "of Millstream and the same plugins");
   };
-  const Status status =
-      RequestAll("RegisterGraph", std::move(requests), absl::InfiniteFuture(), take, &registering_);
-  if (!MayBeLost(status)) return status;
-  for (size_t s = 0; s < have_answered.size(); ++s) {
-    if (!have_answered[s]) is_in_doubt_[step.shares[s].task] = true;
+  const std::vector<Status> results = RequestEach("RegisterGraph", std::move(requests),
+                                                  absl::InfiniteFuture(), take, &registering_);
+  Status first;
+  for (size_t s = 0; s < results.size(); ++s) {
+    if (results[s].ok()) continue;
+    if (first.ok()) first = results[s];
+    if (have_answered[s] || HasGraphTaken(results[s])) continue;
+    // What was sent of the graph counts as known, and was lost or refused.
+    is_in_doubt_[step.shares[s].task] = true;
   }
-  return status;
+  return first;
 }
 
 StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
@@ -250,6 +254,13 @@ StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
   absl::MutexLock lock(&mutex_);
   if (is_closed_) return errors::FailedPrecondition("the session is closed");
   MS_RETURN_IF_ERROR(here_->Extend(chunk));
+  StatusOr<std::shared_ptr<const MasterStep>> step = PrepareStep(signature);
+  if (!step.ok()) return WithGraphTaken(step.status());
+  return step;
+}
+
+StatusOr<std::shared_ptr<const MasterStep>> MasterSession::PrepareStep(
+    const proto::SignatureRecord& signature) {
   auto step = std::make_shared<MasterStep>();
   step->number = next_step_++;
   step->session = here_;

@@ -46,7 +46,8 @@ class MasterSession {
   // Whether the session was begun in a task (a number of Peers::tasks) other than this one.
   bool Uses(size_t task) const { return uses_[task]; }
   const DeviceSet& devices() const { return devices_; }
-  // Extends the graph, and prepares a step. Errors are those of Session::MakeCallable.
+  // Extends the graph, and prepares a step. Errors are those of Session::MakeCallable; they say if
+  // the graph was extended (HasGraphTaken).
   StatusOr<std::shared_ptr<const MasterStep>> Prepare(const proto::GraphChunk& chunk,
                                                       const proto::SignatureRecord& signature)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -78,6 +79,9 @@ class MasterSession {
                       const DeviceFilters& filters, absl::Time deadline, TaskWatch* watch);
   void LeaveOutUnknownDevices();
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
+  // The same for a graph that has been extended.
+  StatusOr<std::shared_ptr<const MasterStep>> PrepareStep(const proto::SignatureRecord& signature)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A run that has its number.

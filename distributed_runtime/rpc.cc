@@ -12,6 +12,7 @@ namespace millstream {
 namespace {
 
 constexpr char kTaskPayload[] = "millstream/task";
+constexpr char kGraphPayload[] = "millstream/graph";
 
 // Reads the status at the beginning of a response.
 Status ReadStatus(PayloadReader* response) {
@@ -197,16 +198,19 @@ Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, a
   return absl::OkStatus();
 }
 
-bool MayBeLost(const Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsCancelled(status);
+Status GraphInDoubt(absl::string_view receiver) {
+  return absl::AbortedError(
+      absl::StrCat(receiver,
+                   " may not know the session's graph: a request that had a part of it was lost or "
+                   "refused. A new session can go on"));
 }
 
-Status GraphInDoubt(absl::string_view receiver) {
-  return absl::AbortedError(absl::StrCat(receiver,
-                                         " may not know the session's graph: a request that had a "
-                                         "part of it was lost. A new session can go on"));
+Status WithGraphTaken(Status status) {
+  if (!status.ok()) status.SetPayload(kGraphPayload, absl::Cord("taken"));
+  return status;
 }
+
+bool HasGraphTaken(const Status& status) { return status.GetPayload(kGraphPayload).has_value(); }
 
 Status WithTask(const Status& status, absl::string_view task) {
   if (status.ok() || HasTask(status)) return status;

@@ -104,13 +104,13 @@ Status RequestAll(absl::string_view method, std::vector<TaskRequest> requests, a
                   absl::FunctionRef<Status(size_t i, PayloadReader* response)> take,
                   RequestWaits* waits = nullptr);
 
-// Whether it is the error of a request whose receiver, or somebody whom that asked, may not have
-// got it, or may have without saying so.
-bool MayBeLost(const Status& status);
-
-// ABORTED: what was sent of a graph may have been lost, so that nothing can follow it. A new
-// session begins anew. `receiver` is "the task /job:ps/task:0".
+// ABORTED: what was sent of a graph may have been lost, or was refused, so that nothing can follow
+// it. A new session begins anew. `receiver` is "the task /job:ps/task:0".
 Status GraphInDoubt(absl::string_view receiver);
+// Says in the error that the receiver has taken what the request had of a graph.
+Status WithGraphTaken(Status status);
+// Whether that has been done.
+bool HasGraphTaken(const Status& status);
 
 // Adds a line with the task to the error, if none has been added before.
 Status WithTask(const Status& status, absl::string_view task);

@@ -265,7 +265,9 @@ void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
       MS_RETURN_IF_ERROR(session->SetCluster(devices));
     }
     MS_RETURN_IF_ERROR(session->Extend(message.chunk()));
-    return session->Register(message.graph(), message.signature());
+    StatusOr<uint64_t> registered = session->Register(message.graph(), message.signature());
+    if (!registered.ok()) return WithGraphTaken(registered.status());
+    return registered;
   };
   const StatusOr<uint64_t> fingerprint = add();
   if (!fingerprint.ok()) return reply.Give(fingerprint.status());
