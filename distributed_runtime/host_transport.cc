@@ -107,7 +107,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
  private:
   void AcceptAll() ABSL_LOCKS_EXCLUDED(mutex_) {
-    while (true) {
+    while (!IsStopped()) {
       const int accepted = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
       if (accepted >= 0) {
         Add(accepted);
@@ -119,6 +119,12 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     }
     absl::MutexLock lock(&mutex_);
     accepts_ = false;
+  }
+  // The system looks for a free descriptor first, and says that there is none also of a socket that
+  // was shut.
+  bool IsStopped() ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return is_stopped_;
   }
   void Add(int accepted) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (!IsOfThisUser(accepted)) {

@@ -1,5 +1,6 @@
 #include "distributed_runtime/host_transport.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -190,6 +191,24 @@ TEST_F(HostTransportTest, CallsEndWithTheirServer) {
   stopper.join();
   EXPECT_EQ(ConnectOnHost(address_), nullptr);
   EXPECT_EQ(Call("Echo", Payload()).status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(HostTransportTest, AServerStopsWhileDescriptorsAreExhausted) {
+  EXPECT_EQ(Call("Echo", Payload()).status, absl::OkStatus());
+  const int other = socket(AF_UNIX, SOCK_STREAM, 0);
+  const int next = dup(other);  // that there would be
+  close(next);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit exhausted = limit;
+  exhausted.rlim_cur = static_cast<rlim_t>(next);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &exhausted), 0);
+  // The server takes its last one for this, and finds none for others.
+  const Name name(address_);
+  EXPECT_EQ(connect(other, name.get(), name.size), 0);
+  server_.reset();
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  close(other);
 }
 
 TEST_F(HostTransportTest, ANameIsServedOnce) {

@@ -73,16 +73,18 @@ Status IsSilent(absl::string_view target) {
 class ClientHeart {
  public:
   ClientHeart(std::shared_ptr<Channel> channel, std::string target, uint64_t session)
-      : pulse_(kHeartbeatPeriod, [beats = beats_, channel = std::move(channel),
-                                  target = std::move(target), session] {
-          beats->unanswered.fetch_add(1);
-          if (beats->IsAlone()) beats->waits.Lose(target, IsSilent(target));
-          proto::SessionRequest request;
-          request.set_session(session);
-          StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
-                       SteadyNow() + absl::Seconds(10),
-                       [beats](const Status&, PayloadReader*) { beats->unanswered.store(0); });
-        }) {}
+      : pulse_(kHeartbeatPeriod,
+               [beats = beats_, channel = std::move(channel), target = std::move(target), session] {
+                 beats->unanswered.fetch_add(1);
+                 if (beats->IsAlone()) beats->waits.Lose(target, IsSilent(target));
+                 proto::SessionRequest request;
+                 request.set_session(session);
+                 StartRequest(channel.get(), "KeepSession", EncodeMessage(request),
+                              SteadyNow() + absl::Seconds(10),
+                              [beats](const Status& status, PayloadReader*) {
+                                if (status.ok()) beats->unanswered.store(0);
+                              });
+               }) {}
   // True if the master has not answered for some seconds.
   bool IsAlone() const { return beats_->IsAlone(); }
   // Requests to the master, by its target, end with an error when it has not.
