@@ -260,7 +260,7 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
       MS_RETURN_IF_ERROR(writer.Add(fetch, response.add_fetches()));
     }
     if (options.report != nullptr) EncodeReport(report, response.mutable_report());
-    return writer.Finish(response);
+    return writer.FinishLarge(response);  // a report may have graphs
   };
   StatusOr<Payload> response = run();
   if (!response.ok()) return reply.Give(response.status());

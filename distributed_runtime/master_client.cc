@@ -243,12 +243,15 @@ class RemoteClient final : public MasterClient {
     proto::PrepareStepResponse response;
     // Chunks of the graph count as known when they are sent.
     if (is_in_doubt_) return GraphInDoubt(absl::StrCat("the master at ", target_));
+    StatusOr<Payload> payload = EncodeLargeMessage(request);
+    is_in_doubt_ = !payload.ok();
+    MS_RETURN_IF_ERROR(payload.status());
     Status status;
     const auto take = [&](size_t i, const Status& result, PayloadReader* answer) {
       status = result.ok() ? DecodeMessage(answer, &response) : result;
     };
     std::vector<TaskRequest> requests(1);
-    requests[0] = {target_, channel_, EncodeMessage(request)};
+    requests[0] = {target_, channel_, *std::move(payload)};
     AskEach("PrepareStep", std::move(requests), absl::InfiniteFuture(), take, heart_->waits());
     // A master that does not know the session says so again.
     is_in_doubt_ = !status.ok() && !HasGraphTaken(status) && !absl::IsAborted(status);

@@ -215,14 +215,13 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
     return WithTask(GraphInDoubt(absl::StrCat("the task ", share.name)), share.name);
   }
   for (const TaskShare& share : step.shares) {
-    proto::RegisterGraphRequest request;
-    request.set_session(handle_);
-    request.set_graph(step.number);
-    *request.mutable_signature() = signature;
-    MS_RETURN_IF_ERROR(senders_[share.task].AddChanges(here_->graph(), request.mutable_chunk()));
-    if (!knows_devices_[share.task]) EncodeDevices(devices_, request.mutable_devices());
-    knows_devices_[share.task] = true;
-    requests.push_back({share.name, share.channel, EncodeMessage(request)});
+    StatusOr<Payload> request = EncodeRegister(step, share, signature);
+    if (!request.ok()) {
+      // What was to be sent of the graph counts as known, and nobody gets it.
+      for (const TaskShare& one : step.shares) is_in_doubt_[one.task] = true;
+      return WithTask(request.status(), share.name);
+    }
+    requests.push_back({share.name, share.channel, *std::move(request)});
   }
   std::vector<bool> have_answered(step.shares.size());
   const auto take = [&](size_t i, PayloadReader* response) -> Status {
@@ -247,6 +246,18 @@ Status MasterSession::Register(const MasterStep& step, const proto::SignatureRec
     is_in_doubt_[step.shares[s].task] = true;
   }
   return first;
+}
+
+StatusOr<Payload> MasterSession::EncodeRegister(const MasterStep& step, const TaskShare& share,
+                                                const proto::SignatureRecord& signature) {
+  proto::RegisterGraphRequest request;
+  request.set_session(handle_);
+  request.set_graph(step.number);
+  *request.mutable_signature() = signature;
+  MS_RETURN_IF_ERROR(senders_[share.task].AddChanges(here_->graph(), request.mutable_chunk()));
+  if (!knows_devices_[share.task]) EncodeDevices(devices_, request.mutable_devices());
+  knows_devices_[share.task] = true;
+  return EncodeLargeMessage(request);
 }
 
 StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(

@@ -84,6 +84,9 @@ class MasterSession {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  StatusOr<Payload> EncodeRegister(const MasterStep& step, const TaskShare& share,
+                                   const proto::SignatureRecord& signature)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A run that has its number.
   struct NumberedRun {
     uint64_t number = 0;

@@ -26,7 +26,7 @@ StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent, bool shortens
     }
   }
   MS_RETURN_IF_ERROR(EncodeCarried(sent, shortens, &writer, response.mutable_carried()));
-  return writer.Finish(response);
+  return writer.FinishLarge(response);  // a report may have graphs
 }
 
 void Give(const Reply& reply, StatusOr<Payload> answer) {

@@ -1,7 +1,9 @@
 #include "distributed_runtime/tensor_coding.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,23 @@ Slice SliceOf(std::string bytes) {
   Payload payload;
   payload.Append(std::move(bytes));
   return payload.slices().empty() ? Slice() : payload.slices()[0];
+}
+
+// Appends it. RESOURCE_EXHAUSTED if it has more than `most` bytes.
+Status AppendMessage(const google::protobuf::MessageLite& message, size_t most,
+                     std::string* bytes) {
+  const size_t size = message.ByteSizeLong();
+  if (size <= most && message.AppendToString(bytes)) return absl::OkStatus();
+  return errors::ResourceExhausted("a ", message.GetTypeName(), " of ", size,
+                                   " bytes is too large for a message, which has at most ", most);
+}
+
+// `bytes` is the message, behind room for its size.
+Payload WithSize(std::string bytes, uint32_t size) {
+  absl::little_endian::Store32(bytes.data(), size);
+  Payload payload;
+  payload.Append(std::move(bytes));
+  return payload;
 }
 
 // Before memory is taken for it: the bytes that came are those that the elements need.
@@ -99,7 +118,9 @@ Status TensorWriter::Add(const Tensor& tensor, proto::TensorHeader* header) {
   if (!IsPlainData(tensor.dtype())) {
     proto::TensorProto message;
     MS_RETURN_IF_ERROR(TensorValuesToProto(tensor, &message));
-    slices_.push_back(SliceOf(message.SerializeAsString()));
+    std::string bytes;
+    MS_RETURN_IF_ERROR(AppendMessage(message, most_, &bytes));
+    slices_.push_back(SliceOf(std::move(bytes)));
     header->set_is_message(true);
   } else if (tensor.buffer() && !tensor.buffer()->writable()) {
     MS_ASSIGN_OR_RETURN(const Tensor copy, tensor.DeepCopy());
@@ -128,10 +149,18 @@ Status TensorWriter::AddSent(const Tensor& tensor, bool shortens, proto::TensorH
 }
 
 Payload TensorWriter::Finish(const google::protobuf::MessageLite& message) {
-  Payload payload = EncodeMessage(message);
-  for (Slice& slice : slices_) payload.Append(std::move(slice));
+  return WithSlices(EncodeMessage(message));
+}
+
+StatusOr<Payload> TensorWriter::FinishLarge(const google::protobuf::MessageLite& message) {
+  MS_ASSIGN_OR_RETURN(Payload payload, EncodeLargeMessage(message, most_));
+  return WithSlices(std::move(payload));
+}
+
+Payload TensorWriter::WithSlices(Payload message) {
+  for (Slice& slice : slices_) message.Append(std::move(slice));
   slices_.clear();
-  return payload;
+  return message;
 }
 
 Status TensorWriter::AddShape(const Tensor& tensor, proto::TensorHeader* header) {
@@ -146,19 +175,25 @@ Status TensorWriter::AddShape(const Tensor& tensor, proto::TensorHeader* header)
 
 Payload EncodeMessage(const google::protobuf::MessageLite& message) {
   std::string bytes(sizeof(uint32_t), '\0');
-  message.AppendToString(&bytes);
-  absl::little_endian::Store32(bytes.data(),
-                               static_cast<uint32_t>(bytes.size() - sizeof(uint32_t)));
-  Payload payload;
-  payload.Append(std::move(bytes));
-  return payload;
+  // The size of one that was not written is none that DecodeMessage takes.
+  const bool is_written = message.AppendToString(&bytes);
+  const size_t size = bytes.size() - sizeof(uint32_t);
+  return WithSize(std::move(bytes),
+                  is_written ? static_cast<uint32_t>(size) : std::numeric_limits<uint32_t>::max());
+}
+
+StatusOr<Payload> EncodeLargeMessage(const google::protobuf::MessageLite& message, size_t most) {
+  std::string bytes(sizeof(uint32_t), '\0');
+  MS_RETURN_IF_ERROR(AppendMessage(message, most, &bytes));
+  const size_t size = bytes.size() - sizeof(uint32_t);
+  return WithSize(std::move(bytes), static_cast<uint32_t>(size));
 }
 
 Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* message) {
   char size_bytes[sizeof(uint32_t)];
   MS_RETURN_IF_ERROR(reader->Read(size_bytes, sizeof(size_bytes)));
   const size_t size = absl::little_endian::Load32(size_bytes);
-  if (size > reader->left()) {
+  if (size > std::min(reader->left(), kMostBytesOfMessage)) {
     return errors::InvalidArgument("expected a message of ", size, " bytes, got ", reader->left());
   }
   std::string bytes(size, '\0');

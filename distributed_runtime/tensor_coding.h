@@ -3,6 +3,9 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_TENSOR_CODING_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_TENSOR_CODING_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "distributed_runtime/payload.h"
@@ -13,11 +16,17 @@
 
 namespace millstream {
 
+// Protobuf writes no larger messages. The elements of tensors are not in them, but for strings.
+constexpr size_t kMostBytesOfMessage = std::numeric_limits<int32_t>::max();
+
 // The tensors of a message that is about to be sent.
 class TensorWriter {
  public:
+  // `most` is less in tests.
+  explicit TensorWriter(size_t most = kMostBytesOfMessage) : most_(most) {}
   // Sets the header. The payload shares the tensor's memory; borrowed memory is copied, because the
-  // payload may outlive its owner. UNIMPLEMENTED for elements that cannot leave the process.
+  // payload may outlive its owner. UNIMPLEMENTED for elements that cannot leave the process,
+  // RESOURCE_EXHAUSTED for strings that fill a message.
   Status Add(const Tensor& tensor, proto::TensorHeader* header);
   // The same for a tensor that crosses between tasks: if the session `shortens` such tensors,
   // elements of float32 are sent as 16 bits (shortened_floats.h).
@@ -27,13 +36,22 @@ class TensorWriter {
   Status AddShape(const Tensor& tensor, proto::TensorHeader* header);
   // The message with the tensors.
   Payload Finish(const google::protobuf::MessageLite& message);
+  // The same, see EncodeLargeMessage.
+  StatusOr<Payload> FinishLarge(const google::protobuf::MessageLite& message);
 
  private:
+  Payload WithSlices(Payload message);
+
+  const size_t most_;
   std::vector<Slice> slices_;
 };
 
-// A message without tensors.
+// A message without tensors. It is a small one: who gets one that could not be written refuses it.
 Payload EncodeMessage(const google::protobuf::MessageLite& message);
+// The same for a message of any size: with parts of graphs, or with what a step reports.
+// RESOURCE_EXHAUSTED, with the size, if it has more than `most` bytes.
+StatusOr<Payload> EncodeLargeMessage(const google::protobuf::MessageLite& message,
+                                     size_t most = kMostBytesOfMessage);
 
 // Reads the message; tensors follow. INVALID_ARGUMENT for other bytes.
 Status DecodeMessage(PayloadReader* reader, google::protobuf::MessageLite* message);

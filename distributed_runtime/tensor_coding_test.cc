@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "distributed_runtime/shortened_floats.h"
 #include "framework/proto_conversion.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
 namespace {
+
+using ::testing::HasSubstr;
 
 // A payload cut into slices of `size` bytes, as a network delivers it.
 Payload CutInto(size_t size, const Payload& payload) {
@@ -215,6 +219,38 @@ TEST(TensorCodingTest, PlainElementsDoNotComeAsAMessage) {
     PayloadReader reader(payload);
     EXPECT_EQ(DecodeTensor(header, &reader).status().code(), absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST(TensorCodingTest, AMessageThatIsTooLargeIsAnErrorWithItsSize) {
+  proto::StatusMessage message;
+  message.set_text(std::string(100, 'a'));
+  const size_t size = message.ByteSizeLong();
+  EXPECT_TRUE(EncodeLargeMessage(message, size).ok());
+  const Status refused = EncodeLargeMessage(message, size - 1).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(absl::StrCat(" of ", size, " bytes")));
+  TensorWriter writer(size - 1);
+  EXPECT_EQ(writer.FinishLarge(message).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(TensorCodingTest, StringsThatFillAMessageAreAnError) {
+  TensorWriter writer(100);
+  proto::TensorHeader header;
+  EXPECT_EQ(writer.Add(Tensor::Scalar<std::string>(std::string(50, 'a')), &header),
+            absl::OkStatus());
+  const Status refused = writer.Add(Tensor::Scalar<std::string>(std::string(100, 'a')), &header);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(writer.Add(Tensor::Vector<float>(std::vector<float>(100, 1.0f)), &header),
+            absl::OkStatus());
+}
+
+// Of a message that could not be written.
+TEST(TensorCodingTest, ASizeThatNoMessageHasIsRefused) {
+  Payload payload;
+  payload.Append(std::string(4, '\xff'));
+  PayloadReader reader(std::move(payload));
+  proto::StatusMessage message;
+  EXPECT_EQ(DecodeMessage(&reader, &message).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(TensorCodingTest, AnErrorKeepsItsPayloads) {
