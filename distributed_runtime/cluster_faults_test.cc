@@ -202,6 +202,13 @@ TEST_F(ClusterFaultsTest, TheStepsOfASilentMasterEndAndItsSessionStays) {
       {"the master /job:worker/replica:0/task:0 does not answer", "/job:worker/replica:0/task:1"});
   EXPECT_EQ(Elements<float>(Value(On(1, "Neg", {Constant(1.0f)})))[0], -1);
   EXPECT_THAT(SessionsIn(1), SizeIs(1));
+  // The request of a step says that the master is there, too.
+  const Status later = RunDuring([this] {
+    EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 1; }));
+    Beat(1, kSilence - 1);
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+  });
+  ExpectError(later, absl::StatusCode::kCancelled, {"the session was closed"});
 }
 
 // It may be a token that a worker waits for.

@@ -35,6 +35,12 @@ std::vector<uint64_t> Leases::Renew(const std::string& holder, uint64_t incarnat
   return unknown;
 }
 
+void Leases::Hear(uint64_t session) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = leases_.find(session);
+  if (found != leases_.end()) found->second.beats = 0;
+}
+
 std::vector<Leases::Ended> Leases::Beat() {
   std::vector<Ended> ended;
   absl::MutexLock lock(&mutex_);

@@ -30,6 +30,9 @@ class Leases {
   std::vector<uint64_t> Renew(const std::string& holder, uint64_t incarnation,
                               absl::Span<const uint64_t> sessions) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // A request of the session has come, so its holder is there.
+  void Hear(uint64_t session) ABSL_LOCKS_EXCLUDED(mutex_);
+
   struct Ended {
     uint64_t session = 0;
     std::string holder;

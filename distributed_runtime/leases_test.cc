@@ -58,6 +58,18 @@ TEST_F(LeasesTest, AHolderIsSilentUntilItIsHeardOf) {
   EXPECT_THAT(leases_.Silent(1), ElementsAre(7));
   EXPECT_THAT(leases_.Renew("a", 1, {7}), IsEmpty());
   EXPECT_THAT(leases_.Silent(1), IsEmpty());
+  EXPECT_THAT(Beat(), IsEmpty());
+  leases_.Hear(8);
+  EXPECT_THAT(Beat(), IsEmpty());
+  EXPECT_THAT(leases_.Silent(1), ElementsAre(7));
+}
+
+TEST_F(LeasesTest, ARequestDoesNotBringBackALeaseThatIsOver) {
+  leases_.Add(7, "a", 1);
+  leases_.Add(10, "a", 2);
+  leases_.Hear(7);
+  leases_.Hear(11);
+  EXPECT_THAT(Beat(), ElementsAre(7));
 }
 
 TEST_F(LeasesTest, ALeaseThatWasRemovedDoesNotEnd) {

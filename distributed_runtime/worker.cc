@@ -290,6 +290,7 @@ void Worker::OnRunGraph(PayloadReader* request, const Reply& reply) {
     proto::RunGraphRequest message;
     MS_RETURN_IF_ERROR(DecodeMessage(request, &message));
     MS_ASSIGN_OR_RETURN(run->session, Find(message.session()));
+    leases_.Hear(message.session());
     run->session->BeginStep(message.step(), std::vector<uint64_t>(message.running_steps().begin(),
                                                                   message.running_steps().end()));
     MS_ASSIGN_OR_RETURN(run->graph, run->session->Find(message.graph()));
