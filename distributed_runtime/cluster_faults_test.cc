@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/loopback_transport.h"
@@ -295,6 +296,45 @@ TEST_F(ClusterFaultsTest, ARequestForATensorOfAStepThatHasEndedIsRefused) {
       RequestMessage(channel->get(), "RecvTensor", request, absl::InfiniteFuture(), &nothing),
       absl::StatusCode::kCancelled,
       {"the step 1 ", "/job:worker/replica:0/task:0 has ended", "/job:worker/replica:0/task:1"});
+}
+
+TEST_F(ClusterFaultsTest, ARunOfAClientDoesNotRunWhenItWasCancelledOrEndedBefore) {
+  session = Open(0);
+  const Counted counted = CountInTask1();
+  const auto channel = LoopbackTransport::Global()->Connect(servers_[0]->target().substr(7));
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  const auto ask = [&](absl::string_view method, const google::protobuf::MessageLite& request,
+                       google::protobuf::MessageLite* response) {
+    return RequestMessage(channel->get(), method, request, absl::InfiniteFuture(), response);
+  };
+  proto::CreateSessionRequest create;
+  create.set_version(kMessageVersion);
+  proto::CreateSessionResponse created;
+  ASSERT_EQ(ask("CreateSession", create, &created), absl::OkStatus());
+  proto::PrepareStepRequest prepare;
+  prepare.set_session(created.session());
+  GraphSender sender;
+  ASSERT_EQ(sender.AddChanges(graph, prepare.mutable_chunk()), absl::OkStatus());
+  EncodeSignature({{}, {}, {counted.add}}, prepare.mutable_signature());
+  proto::PrepareStepResponse prepared;
+  ASSERT_EQ(ask("PrepareStep", prepare, &prepared), absl::OkStatus());
+  proto::CancelRunRequest cancel;
+  cancel.set_session(created.session());
+  cancel.set_run(1);
+  proto::NothingResponse nothing;
+  ASSERT_EQ(ask("CancelRun", cancel, &nothing), absl::OkStatus());
+  const auto run = [&](uint64_t number) {
+    proto::RunStepRequest request;
+    request.set_session(created.session());
+    request.set_step(prepared.step());
+    request.set_run(number);
+    proto::RunStepResponse response;
+    return ask("RunStep", request, &response);
+  };
+  EXPECT_EQ(run(1).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(run(3), absl::OkStatus());
+  ExpectError(run(2), absl::StatusCode::kCancelled, {"the client has ended its run 2"});
+  EXPECT_EQ(Elements<float>(Value(counted.value))[0], 6);
 }
 
 TEST_F(ClusterFaultsTest, ALaterStepDoesNotEndOneThatRuns) {

@@ -1,6 +1,7 @@
 #include "distributed_runtime/master.h"
 
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -227,14 +228,10 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
       feeds.push_back(std::move(feed));
     }
     std::vector<Tensor> fetches(step->here->builder().signature().fetches.size());
-    const std::pair<uint64_t, uint64_t> key(message.session(), message.run());
-    std::shared_ptr<Cancellation> cancellation;
-    {
-      absl::MutexLock lock(&mutex_);
-      std::shared_ptr<Cancellation>& kept = runs_[key];
-      if (kept == nullptr) kept = std::make_shared<Cancellation>();
-      cancellation = kept;
-    }
+    const std::vector<uint64_t> running(message.running_runs().begin(),
+                                        message.running_runs().end());
+    MS_ASSIGN_OR_RETURN(const std::shared_ptr<Cancellation> cancellation,
+                        session->client_runs()->Begin(message.run(), running));
     RunOptions options;
     options.timeout_ms = message.timeout_ms();
     options.cancellation = cancellation.get();
@@ -243,10 +240,7 @@ void Master::OnRunStep(PayloadReader* request, const Reply& reply) {
     report.want_partition_graphs = message.want_partition_graphs();
     if (report.want_trace || report.want_partition_graphs) options.report = &report;
     Status status = session->Run(step, feeds, absl::MakeSpan(fetches), options);
-    {
-      absl::MutexLock lock(&mutex_);
-      runs_.erase(key);
-    }
+    session->client_runs()->End(message.run());
     // The client did not close it, and begins another one after this error.
     if (absl::IsCancelled(status) && session->IsClosed() && !cancellation->IsCancelled()) {
       status = absl::AbortedError(absl::StrCat("the master ", worker_->task(),
@@ -271,13 +265,8 @@ void Master::OnCancelRun(PayloadReader* request, const Reply& reply) {
   proto::CancelRunRequest message;
   const Status status = DecodeMessage(request, &message);
   if (!status.ok()) return reply.Give(status);
-  std::shared_ptr<Cancellation> cancellation;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = runs_.find({message.session(), message.run()});
-    if (found != runs_.end()) cancellation = found->second;
-  }
-  if (cancellation != nullptr) cancellation->Cancel();
+  const std::shared_ptr<MasterSession> session = sessions_.Find(message.session());
+  if (session != nullptr) session->client_runs()->Cancel(message.run());
   reply.Give(absl::OkStatus());
 }
 

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -72,7 +70,7 @@ class Master : public std::enable_shared_from_this<Master> {
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnPrepareStep(PayloadReader* request, const Reply& reply);
   void OnRunStep(PayloadReader* request, const Reply& reply);
-  void OnCancelRun(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnCancelRun(PayloadReader* request, const Reply& reply);
   void OnExplainStep(PayloadReader* request, const Reply& reply);
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
@@ -91,9 +89,6 @@ class Master : public std::enable_shared_from_this<Master> {
   std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> is_lost_ ABSL_GUARDED_BY(mutex_);
   int64_t losses_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of clients in other processes, by session and the client's number.
-  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, std::shared_ptr<Cancellation>> runs_
-      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

@@ -16,6 +16,7 @@
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/pulse.h"
 #include "distributed_runtime/rpc.h"
+#include "distributed_runtime/run_numbers.h"
 #include "distributed_runtime/server.h"
 #include "distributed_runtime/trace_coding.h"
 #include "framework/steady_time.h"
@@ -151,20 +152,41 @@ class RemoteRun {
 class RemoteStep final : public ClientStep {
  public:
   RemoteStep(std::shared_ptr<Channel> channel, std::shared_ptr<const ClientHeart> heart,
-             std::string target, uint64_t session, int64_t step)
+             std::shared_ptr<RunNumbers> numbers, std::string target, uint64_t session,
+             int64_t step)
       : channel_(std::move(channel)),
         heart_(std::move(heart)),
+        numbers_(std::move(numbers)),
         target_(std::move(target)),
         session_(session),
         step_(step) {}
 
   Status Run(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
              const RunOptions& options) override {
-    static std::atomic<uint64_t> next{1};
+    const NumberedRun run = numbers_->Begin();
+    const Status status = RunNumbered(run, feeds, fetches, options);
+    numbers_->End(run.number);
+    return status;
+  }
+
+  std::string placement_text() override {
+    proto::SessionRequest request;
+    request.set_session(session_);
+    request.set_step(step_);
+    proto::ExplainStepResponse response;
+    const Status status = RequestMessage(channel_.get(), "ExplainStep", request,
+                                         SteadyNow() + absl::Minutes(1), &response);
+    return status.ok() ? response.placement() : absl::StrCat(status.message(), "\n");
+  }
+
+ private:
+  Status RunNumbered(const NumberedRun& numbered, absl::Span<const Tensor> feeds,
+                     absl::Span<Tensor> fetches, const RunOptions& options) {
     proto::RunStepRequest request;
     request.set_session(session_);
     request.set_step(step_);
-    request.set_run(next.fetch_add(1));
+    request.set_run(numbered.number);
+    request.mutable_running_runs()->Add(numbered.running.begin(), numbered.running.end());
     request.set_timeout_ms(options.timeout_ms);
     if (options.report != nullptr) {
       request.set_want_trace(options.report->want_trace);
@@ -192,17 +214,6 @@ class RemoteStep final : public ClientStep {
     return run->Give(fetches, options.report);
   }
 
-  std::string placement_text() override {
-    proto::SessionRequest request;
-    request.set_session(session_);
-    request.set_step(step_);
-    proto::ExplainStepResponse response;
-    const Status status = RequestMessage(channel_.get(), "ExplainStep", request,
-                                         SteadyNow() + absl::Minutes(1), &response);
-    return status.ok() ? response.placement() : absl::StrCat(status.message(), "\n");
-  }
-
- private:
   static bool MustStop(const RunOptions& options) {
     if (options.cancellation != nullptr && options.cancellation->IsCancelled()) return true;
     if (options.closing != nullptr && options.closing->IsCancelled()) return true;
@@ -218,7 +229,8 @@ class RemoteStep final : public ClientStep {
 
   const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<const ClientHeart> heart_;
-  const std::string target_;  // of the master
+  const std::shared_ptr<RunNumbers> numbers_;  // of the session
+  const std::string target_;                   // of the master
   const uint64_t session_;
   const int64_t step_;
 };
@@ -256,7 +268,8 @@ class RemoteClient final : public MasterClient {
     // A master that does not know the session says so again.
     is_in_doubt_ = !status.ok() && !HasGraphTaken(status) && !absl::IsAborted(status);
     MS_RETURN_IF_ERROR(status);
-    return std::make_unique<RemoteStep>(channel_, heart_, target_, session_, response.step());
+    return std::make_unique<RemoteStep>(channel_, heart_, numbers_, target_, session_,
+                                        response.step());
   }
 
   void Close() override {
@@ -271,7 +284,9 @@ class RemoteClient final : public MasterClient {
 
  private:
   const std::shared_ptr<Channel> channel_;
-  const std::shared_ptr<const ClientHeart> heart_;  // steps share it
+  // Steps share them.
+  const std::shared_ptr<const ClientHeart> heart_;
+  const std::shared_ptr<RunNumbers> numbers_ = std::make_shared<RunNumbers>();
   const std::string target_;
   const uint64_t session_;
   const DeviceSet devices_;

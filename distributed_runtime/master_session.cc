@@ -300,34 +300,18 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
     return errors::InvalidArgument("the step takes ", step->here->builder().given().size(),
                                    " feeds, got ", feeds.size());
   }
-  NumberedRun begun = BeginRun();
+  NumberedRun begun = numbers_.Begin();
   const uint64_t number = begun.number;
   RunOptions run_options = options;
   if (run_options.timeout_ms == 0) run_options.timeout_ms = timeout_ms_;
   const absl::Time begin = SteadyNow();
   LogBegin(worker_->task(), "master", handle_, number);
   const Status status = RunNumbered(step, std::move(begun), feeds, fetches, run_options);
-  EndRun(number);
+  here_->Forget(number);
+  numbers_.End(number);
   worker_->led()->Add(status);
   LogEnd(worker_->task(), "master", handle_, number, SteadyNow() - begin, status);
   return status;
-}
-
-// In one go with the number: so of two runs, the later one knows of all that the earlier one knew
-// to have ended.
-MasterSession::NumberedRun MasterSession::BeginRun() {
-  absl::MutexLock lock(&runs_mutex_);
-  NumberedRun begun;
-  begun.number = next_run_++;
-  begun.running = unended_;
-  unended_.push_back(begun.number);
-  return begun;
-}
-
-void MasterSession::EndRun(uint64_t number) {
-  here_->Forget(number);
-  absl::MutexLock lock(&runs_mutex_);
-  unended_.erase(std::find(unended_.begin(), unended_.end(), number));
 }
 
 Status MasterSession::RunNumbered(const std::shared_ptr<const MasterStep>& step, NumberedRun begun,

@@ -15,10 +15,12 @@
 #include "absl/types/span.h"
 #include "core/device/device_set.h"
 #include "core/step/run_options.h"
+#include "distributed_runtime/client_runs.h"
 #include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/master_run.h"
 #include "distributed_runtime/rpc.h"
+#include "distributed_runtime/run_numbers.h"
 #include "distributed_runtime/task_watch.h"
 #include "distributed_runtime/worker.h"
 #include "framework/status.h"
@@ -56,6 +58,8 @@ class MasterSession {
   // As Session::Run. An error of any task ends the step in all, and names the task.
   Status Run(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a client in another process, by its numbers.
+  ClientRuns* client_runs() { return &client_runs_; }
   // Adds the number of prepared steps, and the running ones.
   void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   // Ends the running steps in which a task (a number of Peers::tasks) has a share, and the wait for
@@ -87,13 +91,6 @@ class MasterSession {
   StatusOr<Payload> EncodeRegister(const MasterStep& step, const TaskShare& share,
                                    const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A run that has its number.
-  struct NumberedRun {
-    uint64_t number = 0;
-    std::vector<uint64_t> running;  // earlier ones that had not ended, by number
-  };
-  NumberedRun BeginRun() ABSL_LOCKS_EXCLUDED(runs_mutex_);
-  void EndRun(uint64_t number) ABSL_LOCKS_EXCLUDED(runs_mutex_);
   Status RunNumbered(const std::shared_ptr<const MasterStep>& step, NumberedRun begun,
                      absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                      const RunOptions& options) ABSL_LOCKS_EXCLUDED(runs_mutex_);
@@ -114,6 +111,8 @@ class MasterSession {
   Cancellation closing_;
   RequestWaits registering_;           // a lost task, and the end of the session, end them
   std::atomic<int64_t> num_steps_{0};  // prepared
+  RunNumbers numbers_;
+  ClientRuns client_runs_;
   absl::Mutex mutex_;
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t next_step_ ABSL_GUARDED_BY(mutex_) = 1;
@@ -124,8 +123,6 @@ class MasterSession {
   std::vector<bool> is_in_doubt_ ABSL_GUARDED_BY(mutex_);  // whether it knows that
   absl::Mutex runs_mutex_;
   std::vector<std::shared_ptr<MasterRun>> running_ ABSL_GUARDED_BY(runs_mutex_);
-  uint64_t next_run_ ABSL_GUARDED_BY(runs_mutex_) = 1;
-  std::vector<uint64_t> unended_ ABSL_GUARDED_BY(runs_mutex_);  // runs, by number
 };
 
 }  // namespace millstream

@@ -124,7 +124,7 @@ StatusOr<TaskGraph> WorkerSession::Find(int64_t number) {
 
 StatusOr<std::shared_ptr<WorkerStep>> WorkerSession::Step(uint64_t number) {
   absl::MutexLock lock(&mutex_);
-  if (HasEnded(number)) {
+  if (record_.HasEnded(number)) {
     return errors::Cancelled("the step ", number, " of the master ", arguments_.master,
                              " has ended before this message of it came to ", arguments_.task);
   }
@@ -142,13 +142,10 @@ void WorkerSession::BeginStep(uint64_t number, absl::Span<const uint64_t> runnin
   std::vector<std::shared_ptr<WorkerStep>> ended;
   {
     absl::MutexLock lock(&mutex_);
-    if (number <= newest_step_) return;
-    newest_step_ = number;
-    running_before_.clear();
-    running_before_.insert(running.begin(), running.end());
+    if (!record_.Begin(number, running)) return;
     for (auto at = steps_.begin(); at != steps_.end();) {
       const auto present = at++;
-      if (!HasEnded(present->first)) continue;
+      if (!record_.HasEnded(present->first)) continue;
       ended.push_back(std::move(present->second));
       steps_.erase(present);
     }

@@ -9,7 +9,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -23,6 +22,7 @@
 #include "core/session/executable.h"
 #include "core/session/session_gate.h"
 #include "distributed_runtime/peers.h"
+#include "distributed_runtime/run_numbers.h"
 #include "distributed_runtime/step_exchange.h"
 #include "distributed_runtime/step_log.h"
 #include "distributed_runtime/worker_step.h"
@@ -117,9 +117,6 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddWaits(const Running& running, proto::RunningStepRecord* record) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  bool HasEnded(uint64_t step) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return step < newest_step_ && !running_before_.contains(step);
-  }
   void Release() ABSL_LOCKS_EXCLUDED(mutex_);
   bool HasIdleDevices() const;
   Status DropOtherVariables(const StepSignature& signature);
@@ -137,9 +134,7 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   absl::flat_hash_map<int64_t, TaskGraph> graphs_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Running> running_steps_ ABSL_GUARDED_BY(mutex_);
-  // What the newest step that has begun said: which earlier ones had not ended.
-  uint64_t newest_step_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_set<uint64_t> running_before_ ABSL_GUARDED_BY(mutex_);
+  RunRecord record_ ABSL_GUARDED_BY(mutex_);  // of the master's steps
   Cancellation closing_;
   SessionGate gate_;
 };

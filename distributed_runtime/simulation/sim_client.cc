@@ -226,7 +226,7 @@ bool SimClient::Add(MasterClient* session, SimGraph* graph, GraphSender* sender,
                         " went well although a process that its session knew had ended"));
     return false;
   }
-  // What a client in another process asks its master for may be late on that way, too.
+  // A step of a client in another process may end in its master when the next one has begun.
   const bool ends_earlier = place_.master != nullptr;
   const Status explained = ledger.EndAdd(fetches[0].data<float>()[0], ends_earlier);
   if (!explained.ok()) Report(std::string(explained.message()));
