@@ -1,6 +1,7 @@
 #include "distributed_runtime/leases.h"
 
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace millstream {
@@ -12,6 +13,7 @@ void Leases::Add(uint64_t session, const std::string& holder, uint64_t incarnati
   lease = Lease();
   lease.holder = holder;
   lease.incarnation = incarnation;
+  lease.number = next_++;
 }
 
 void Leases::Remove(uint64_t session) {
@@ -57,12 +59,16 @@ std::vector<Leases::Ended> Leases::Beat() {
 }
 
 std::vector<uint64_t> Leases::Silent(int beats) const {
-  std::vector<uint64_t> silent;
-  absl::MutexLock lock(&mutex_);
-  for (const auto& [session, lease] : leases_) {
-    if (lease.beats > beats) silent.push_back(session);
+  std::map<uint64_t, uint64_t> silent;  // sessions, by the numbers of the leases
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [session, lease] : leases_) {
+      if (lease.beats > beats) silent[lease.number] = session;
+    }
   }
-  return silent;
+  std::vector<uint64_t> sessions;
+  for (const auto& [number, session] : silent) sessions.push_back(session);
+  return sessions;
 }
 
 // A request that an earlier incarnation sent may come late: it ends nothing of a later one.

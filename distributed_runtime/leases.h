@@ -39,14 +39,16 @@ class Leases {
   };
   // The next heartbeat. Removes and returns the leases that are over.
   std::vector<Ended> Beat() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The sessions whose holders have not been heard of for more than so many heartbeats.
+  // The sessions whose holders have not been heard of for more than so many heartbeats, in the
+  // order in which their leases began.
   std::vector<uint64_t> Silent(int beats) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Lease {
     std::string holder;
     uint64_t incarnation = 0;
-    int beats = 0;  // since the holder was heard of
+    uint64_t number = 0;  // of the lease
+    int beats = 0;        // since the holder was heard of
     bool is_over = false;
   };
   void EndEarlier(const std::string& holder, uint64_t incarnation)
@@ -54,6 +56,7 @@ class Leases {
 
   const int patience_;
   mutable absl::Mutex mutex_;
+  uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);  // by session
 };
 

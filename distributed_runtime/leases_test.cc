@@ -64,6 +64,12 @@ TEST_F(LeasesTest, AHolderIsSilentUntilItIsHeardOf) {
   EXPECT_THAT(leases_.Silent(1), ElementsAre(7));
 }
 
+TEST_F(LeasesTest, SilentHoldersAreInTheOrderOfTheirLeases) {
+  for (const uint64_t session : {9, 7, 8}) leases_.Add(session, "a", 1);
+  EXPECT_THAT(Beat(), IsEmpty());
+  EXPECT_THAT(leases_.Silent(0), ElementsAre(9, 7, 8));
+}
+
 TEST_F(LeasesTest, ARequestDoesNotBringBackALeaseThatIsOver) {
   leases_.Add(7, "a", 1);
   leases_.Add(10, "a", 2);

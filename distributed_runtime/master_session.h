@@ -83,7 +83,7 @@ class MasterSession {
                       const DeviceFilters& filters, absl::Time deadline, TaskWatch* watch);
   void LeaveOutUnknownDevices();
   StatusOr<std::vector<TaskShare>> SharesOf(const Executable& graph, bool* runs_here) const;
-  // The same for a graph that has been extended.
+  // As Prepare, when the graph has been extended.
   StatusOr<std::shared_ptr<const MasterStep>> PrepareStep(const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)

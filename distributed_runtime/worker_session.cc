@@ -185,7 +185,11 @@ Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<c
     running_steps_[step->number()] = Running{graph, step->shared_from_this(), begin};
   }
   Status status = graph->Run(feeds, fetches, options);
-  if (absl::IsCancelled(status) && !step->aborted().ok()) status = step->aborted();  // says why
+  if (absl::IsCancelled(status)) {
+    // A step that was stopped by another error ends with that.
+    const Status aborted = step->aborted();
+    if (!aborted.ok() && !absl::IsCancelled(aborted)) status = aborted;
+  }
   status = WithTask(status, arguments_.task);
   {
     absl::MutexLock lock(&mutex_);
