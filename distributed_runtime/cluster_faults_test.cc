@@ -182,7 +182,7 @@ TEST_F(ClusterFaultsTest, AStuckStepKeepsNoOtherSession) {
     PausePoint::Open();
   });
   servers_[1].reset();
-  EXPECT_TRUE(has_opened);
+  EXPECT_TRUE(has_opened.load());
   opener.join();
   session->Close().IgnoreError();
   stuck.join();
