@@ -85,6 +85,8 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   void BeginStep(uint64_t number, absl::Span<const uint64_t> running) ABSL_LOCKS_EXCLUDED(mutex_);
   // Removes the share of a step that has ended everywhere.
   void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the running steps, and those whose messages have come, by that error. Later ones run.
+  void StopSteps(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the parts of this task. Errors have the name of the task. `options`: limits of time,
   // should_stop and the report are used.
   Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
@@ -98,8 +100,6 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   bool shortens_floats() const { return arguments_.shortens_floats; }
   // Adds the number of registered graphs, and the steps that run, with what they wait for.
   void AddStatus(proto::TaskStatusRecord* status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends the running steps, and those whose messages have come, by that error. Later ones run.
-  void StopSteps(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancels the running steps and waits until they have ended. Then frees the state, unless a
   // device still needs it for what a step has left there: then the SharedDevices keep the session.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
