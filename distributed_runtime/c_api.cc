@@ -115,9 +115,16 @@ void millstream_server_status(millstream_server* server, millstream_bytes* out) 
 }
 
 int32_t millstream_server_join(millstream_server* server, int64_t patience_ms) {
+  if (ForkGuard::Forked()) return 1;  // the parent's: nothing of it runs here
   return server->server->Join(absl::Milliseconds(patience_ms)) ? 1 : 0;
 }
 
-void millstream_server_stop(millstream_server* server) { server->server->Stop(); }
+// A forked child has the server's memory and connections, but none of its threads: it would wait for
+// them, and what it sends would end sessions of the parent.
+void millstream_server_stop(millstream_server* server) {
+  if (!ForkGuard::Forked()) server->server->Stop();
+}
 
-void millstream_server_free(millstream_server* server) { delete server; }
+void millstream_server_free(millstream_server* server) {
+  if (!ForkGuard::Forked()) delete server;
+}

@@ -43,13 +43,14 @@ millstream_status* millstream_server_new(const void* server_def, size_t size,
 void millstream_server_target(const millstream_server* server, millstream_bytes* out);
 /* How the task is: one JSON object, see status_json.h. */
 void millstream_server_status(millstream_server* server, millstream_bytes* out);
-/* Waits until the server is stopped, or until `patience_ms` have passed. Nonzero if it is stopped.
- */
+/* Waits until the server is stopped, or until `patience_ms` have passed. Nonzero if it is stopped,
+ * and in a forked child, in which nothing of it runs. */
 int32_t millstream_server_join(millstream_server* server, int64_t patience_ms);
 /* Refuses further requests and closes the sessions of this task's master. Waits, for some seconds
- * at the longest, until other tasks have what collective operations of this one owe them. */
+ * at the longest, until other tasks have what collective operations of this one owe them. Does
+ * nothing in a forked child: the server is the parent's. */
 void millstream_server_stop(millstream_server* server);
-/* Stops the server and frees it. */
+/* Stops the server and frees it. Does nothing in a forked child. */
 void millstream_server_free(millstream_server* server);
 
 #ifdef __cplusplus

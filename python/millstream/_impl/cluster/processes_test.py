@@ -38,6 +38,25 @@ with tf.Session(server.target, config=config) as sess:
         sess.run(total)
 """
 
+# Forks while it has a server and a session over two tasks; the child's interpreter ends as any other.
+_FORK = """
+import os, sys
+import millstream as tf
+server = tf.train.Server(eval(sys.argv[1]), "worker", 0)
+with tf.device("/job:ps/task:0"):
+    count = tf.Variable(0.0, use_resource=True)
+    add = count.assign_add(1.0)
+with tf.Session(server.target) as sess:
+    sess.run(tf.global_variables_initializer())
+    assert sess.run(add) == 1.0
+    child = os.fork()
+    if child == 0:
+        server.join()
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert sess.run(add) == 2.0
+"""
+
 # How late a busy machine, or a far one, takes connections.
 _LATE_SECONDS = 0.5
 
@@ -142,6 +161,22 @@ def test_tasks_of_a_host_may_be_reached_through_the_network_alone(
         assert is_found == (way != "network")
     finally:
         cluster.end()
+
+
+@pytest.mark.parametrize("way", ["", "network"])
+def test_a_forked_child_ends_and_leaves_the_parents_server_alone(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("MILLSTREAM_CLUSTER_TRANSPORT", way)
+    hosts = free_addresses(2)
+    spec = {"ps": hosts[:1], "worker": hosts[1:]}
+    server = _start(_SERVE, repr(spec), "ps", "0")
+    try:
+        forking = _start(_FORK, repr(spec))
+        assert forking.wait() == 0
+    finally:
+        server.kill()
+        server.wait()
 
 
 def test_a_server_that_takes_connections_late_is_reached() -> None:
