@@ -119,8 +119,8 @@ int32_t millstream_server_join(millstream_server* server, int64_t patience_ms) {
   return server->server->Join(absl::Milliseconds(patience_ms)) ? 1 : 0;
 }
 
-// A forked child has the server's memory and connections, but none of its threads: it would wait for
-// them, and what it sends would end sessions of the parent.
+// A forked child has the server's memory and connections, but none of its threads: it would wait
+// for them, and what it sends would end sessions of the parent.
 void millstream_server_stop(millstream_server* server) {
   if (!ForkGuard::Forked()) server->server->Stop();
 }

@@ -268,6 +268,7 @@ bool HostConnection::WriteSocket(Outgoing* outgoing) {
       Shut();  // the thread that reads ends the calls
       return true;
     }
+    if (outgoing->descriptor >= 0) outgoing->region->CloseDescriptor();
     outgoing->descriptor = -1;
     outgoing->sent += static_cast<size_t>(sent);
   }

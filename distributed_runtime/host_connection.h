@@ -118,7 +118,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
     std::string bytes;
     size_t sent = 0;
     int descriptor = -1;                   // to be sent with the first byte
-    std::shared_ptr<SharedRegion> region;  // keeps the descriptor open
+    std::shared_ptr<SharedRegion> region;  // has the descriptor, until it was sent
   };
   // True if all has been sent; false if the socket takes no more at the moment.
   bool WriteSocket(Outgoing* outgoing);

@@ -7,12 +7,15 @@
 
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
@@ -144,6 +147,25 @@ TEST_F(HostTransportTest, MemoryIsUsedAgainWhenTheReceiverHasReleasedIt) {
   EXPECT_EQ(held.payload.slices()[0].data, first);
   EXPECT_NE(place_of_echo(), first);
   EXPECT_TRUE(TextOf(held.payload) == Large('a'));
+}
+
+// How many descriptors of shared memory this process has.
+int OpenRegions() {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the descriptor that reads the folder, or one closed meanwhile
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (absl::StrContains(target, "memfd:millstream")) ++found;
+  }
+  return found;
+}
+
+TEST_F(HostTransportTest, TensorsThatAreKeptKeepNoDescriptors) {
+  std::vector<Result> kept;
+  for (int i = 0; i < 5; ++i) kept.push_back(Call("Echo", PayloadWith({Large('a')})));
+  // A sender closes them after a message has arrived.
+  EXPECT_TRUE(Eventually([] { return OpenRegions() == 0; }));
+  for (const Result& one : kept) EXPECT_TRUE(TextOf(one.payload) == Large('a'));
 }
 
 TEST_F(HostTransportTest, AnErrorOfTheTransportComesBack) {

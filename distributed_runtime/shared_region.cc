@@ -33,7 +33,9 @@ std::shared_ptr<SharedRegion> SharedRegion::Map(int descriptor, size_t size) {
     close(descriptor);
     return nullptr;
   }
-  return MapOwn(descriptor, size);
+  std::shared_ptr<SharedRegion> region = MapOwn(descriptor, size);
+  if (region != nullptr) region->CloseDescriptor();
+  return region;
 }
 
 std::shared_ptr<SharedRegion> SharedRegion::MapOwn(int descriptor, size_t size) {
@@ -48,7 +50,12 @@ std::shared_ptr<SharedRegion> SharedRegion::MapOwn(int descriptor, size_t size) 
 
 SharedRegion::~SharedRegion() {
   munmap(data_, size_);
-  close(descriptor_);
+  CloseDescriptor();
+}
+
+void SharedRegion::CloseDescriptor() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
 }
 
 }  // namespace millstream

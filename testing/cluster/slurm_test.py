@@ -63,7 +63,7 @@ with tf.train.MonitoredTrainingSession(task.target, task.is_chief) as session:
 def _program(name: str) -> str:
     found = shutil.which(name, path=f"{os.defpath}:/usr/sbin:/sbin")
     if found is None:
-        raise FileNotFoundError(f"{name}: tools/install_packages --network installs it")
+        raise FileNotFoundError(f"{name}: the Debian packages slurmctld and slurmd have it")
     return found
 
 

@@ -58,8 +58,8 @@ def indexed_job(
     command
         The program and its arguments. It finds its place by `from_environment`.
     credentials
-        Name of a secret with certificates for ``*.NAME``, a token or both. None: there are none,
-        because the network of the pods is closed and trusted.
+        Name of a secret with certificates for ``*.NAME``, and a token if there is one. None: there
+        are none, because the network of the pods is closed and trusted.
     ps
         How many parameter servers there are.
     workers
@@ -157,8 +157,8 @@ def tf_job(
     command
         The program and its arguments. It finds its place by `from_environment`.
     credentials
-        Name of a secret with certificates for ``*.NAMESPACE.svc``, a token or both. None: there are
-        none, because the network of the pods is closed and trusted.
+        Name of a secret with certificates for ``*.NAMESPACE.svc``, and a token if there is one.
+        None: there are none, because the network of the pods is closed and trusted.
     ps
         How many parameter servers there are.
     workers

@@ -22,7 +22,9 @@ from millstream._impl.session import targets
 _SERVE = """
 import sys
 import millstream as tf
-tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3])).join()
+server = tf.train.Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+print("listens", flush=True)
+server.join()
 """
 
 # Adds large tensors with another worker, for ever.
@@ -190,6 +192,38 @@ def test_a_server_that_takes_connections_late_is_reached() -> None:
     finally:
         relay.kill()
         relay.communicate()
+
+
+def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    master, silent = free_addresses(2)
+    spec = repr({"worker": [master, silent]})
+    other = _start(_SERVE, spec, "worker", "0", output=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"listens\n"
+    host, _, port = silent.rpartition(":")
+    listening = socket.create_server((host, int(port)))
+    processes = [other]
+
+    sleep = targets.time.sleep
+
+    def replace(seconds: float) -> None:
+        listening.close()
+        if len(processes) == 1:
+            processes.append(_start(_SERVE, spec, "worker", "1"))
+        sleep(seconds)
+
+    # Only an error that names a task is waited for.
+    monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
+    monkeypatch.setattr(targets.time, "sleep", replace)
+    try:
+        with tf.Graph().as_default(), tf.Session(f"grpc://{master}") as sess:
+            assert len(sess.list_devices()) == 2
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
 
 
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:

@@ -62,8 +62,8 @@ def script(
     command
         The program and its arguments. It finds its place by `from_environment`.
     credentials
-        A folder with certificates, a token or both, which all hosts see. None: there are none,
-        because the network of the hosts is closed and trusted.
+        A folder with certificates, and a token if there is one, which all hosts see. None: there
+        are none, because the network of the hosts is closed and trusted.
     ps
         How many parameter servers there are.
     workers
@@ -93,8 +93,9 @@ def script(
     for option in options:
         if not option.startswith("-") or "\n" in option:
             raise ValueError(f"options: expected options of sbatch, got {option!r}")
-    # Jobs that share a host differ in their ports, unless they are a thousand apart.
-    chosen = "$((20000 + SLURM_JOB_ID % 1000 * 10))" if port is None else str(port)
+    # Jobs that share a host differ in their ports, unless they are 190 apart or one has more than 64
+    # tasks on that host. Ports from 32,768 on are those that the system gives to connections.
+    chosen = "$((20000 + SLURM_JOB_ID % 190 * 64))" if port is None else str(port)
     if credentials is None:
         access = "MILLSTREAM_CLUSTER_INSECURE=1"
     else:
