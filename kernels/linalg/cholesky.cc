@@ -2,38 +2,89 @@
 // Loan: Matrix Computations, 4th edition, section 4.2).
 #include "kernels/linalg/cholesky.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
+#include "kernels/linalg/block_product.h"
 #include "kernels/linalg/matrices.h"
 
 namespace millstream::kernels {
 namespace {
 
 constexpr int64_t kLargeMatrix = 128;
+constexpr int64_t kPanel = 32;  // rows that are done before those below see them
+constexpr int64_t kTile = 16;   // of a transposition: it stays in the first cache
+
+// Calls fn(i, j) for all j < i, tile by tile.
+template <typename Fn>
+void ForLowerTriangle(int64_t n, const Fn& fn) {
+  for (int64_t row = 0; row < n; row += kTile) {
+    for (int64_t column = 0; column <= row; column += kTile) {
+      for (int64_t i = row; i < std::min(row + kTile, n); ++i) {
+        for (int64_t j = column; j < std::min(column + kTile, i); ++j) fn(i, j);
+      }
+    }
+  }
+}
+
+// Rows [first, last) of U = L^H, of which all but those rows have been subtracted. False if a pivot
+// is not positive.
+template <typename T>
+bool FactorRows(int64_t n, T* matrix, int64_t first, int64_t last) {
+  for (int64_t k = first; k < last; ++k) {
+    T* const row = matrix + k * n;
+    const double pivot = RealPart(row[k]);
+    if (!(pivot > 0) || std::isinf(pivot)) return false;
+    const double root = std::sqrt(pivot);
+    row[k] = T(root);
+    for (int64_t j = k + 1; j < n; ++j) row[j] /= root;
+    for (int64_t i = k + 1; i < last; ++i) {
+      SubtractMultiple(n - i, Conjugate(row[i]), row + i, matrix + i * n + i);
+    }
+  }
+  return true;
+}
+
+// Replaces the upper triangle of A by U, where A = U^H U. The lower one is not read.
+template <typename T>
+bool FactorUpper(int64_t n, T* matrix, Stop* stop) {
+  for (int64_t first = 0; first < n; first += kPanel) {
+    if (first > 0 && (*stop)()) return true;
+    const int64_t last = std::min(first + kPanel, n);
+    if (!FactorRows(n, matrix, first, last)) return false;
+    const int64_t rest = n - last;
+    const int64_t units = (rest + kProductColumns - 1) / kProductColumns;
+    if (units == 0) break;
+    const T* const rows = matrix + first * n + last;
+    const double nanoseconds = static_cast<double>(rest * kPanel * kProductColumns) / 16;
+    stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        // Rows of the upper triangle that have elements in these columns.
+        const int64_t to = std::min(rest, (unit + 1) * kProductColumns);
+        BlockProduct<T> product = {
+            to, rest, last - first, rows, 1, n, rows, n, matrix + last * n + last, n};
+        product.conjugate_a = true;
+        SubtractProduct(product, unit * kProductColumns, to);
+      }
+    });
+  }
+  return true;
+}
 
 }  // namespace
 
 template <typename T>
 bool FactorCholesky(int64_t n, T* matrix, Stop* stop) {
-  for (int64_t j = 0; j < n; ++j) {
-    if (n >= kLargeMatrix && (*stop)()) return true;
-    T* const row = matrix + j * n;
-    // Row j of L, element by element: each needs those before it.
-    for (int64_t i = 0; i < j; ++i) {
-      T sum = row[i];
-      const T* const other = matrix + i * n;
-      for (int64_t k = 0; k < i; ++k) sum -= row[k] * Conjugate(other[k]);
-      row[i] = sum / other[i];
-    }
-    double pivot = RealPart(row[j]);
-    for (int64_t k = 0; k < j; ++k) pivot -= RealPart(row[k] * Conjugate(row[k]));
-    if (!(pivot > 0) || std::isinf(pivot)) return false;
-    row[j] = T(std::sqrt(pivot));
-    for (int64_t k = j + 1; k < n; ++k) row[k] = T(0);
-  }
+  ForLowerTriangle(n,
+                   [&](int64_t i, int64_t j) { matrix[j * n + i] = Conjugate(matrix[i * n + j]); });
+  if (!FactorUpper(n, matrix, stop)) return false;
+  ForLowerTriangle(n, [&](int64_t i, int64_t j) {
+    matrix[i * n + j] = Conjugate(matrix[j * n + i]);
+    matrix[j * n + i] = T(0);
+  });
   return true;
 }
 

@@ -130,6 +130,115 @@ TYPED_TEST(FactorsTest, QMakesTheMatrixOfR) {
   }
 }
 
+// Of a panel, of several, and of several blocks of columns beside them.
+constexpr int64_t kSizes[] = {1, 5, 33, 131, 203};
+
+TYPED_TEST(FactorsTest, LTimesItsAdjointIsThePositiveMatrix) {
+  using T = TypeParam;
+  for (const int64_t n : kSizes) {
+    const Matrix<T> x = Random<T>(n, n);
+    Matrix<T> positive = x.Times(x.Adjoint());
+    for (int64_t i = 0; i < n; ++i) positive.at(i, i) += T(1);
+    Matrix<T> given = positive;
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i + 1; j < n; ++j) given.at(i, j) = T(1e9);  // is not read
+    }
+    KernelTester t("Cholesky");
+    t.Attr("T", ms::DTypeOf<T>()).Outputs({ms::DTypeOf<T>()});
+    t.Input<T>({n, n}, given.elements);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const Matrix<T> l = OutputOf<T>(t, 0);
+    l.Times(l.Adjoint()).ExpectNear(positive);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i + 1; j < n; ++j) ASSERT_EQ(l.at(i, j), T(0));
+    }
+  }
+}
+
+TYPED_TEST(FactorsTest, AMatrixWithANegativePivotHasNoCholeskyFactor) {
+  using T = TypeParam;
+  for (const int64_t bad : {int64_t{0}, int64_t{31}, int64_t{32}, int64_t{130}}) {
+    Matrix<T> x = Identity<T>(131);
+    x.at(bad, bad) = T(-1);
+    KernelTester t("Cholesky");
+    t.Attr("T", ms::DTypeOf<T>()).Outputs({ms::DTypeOf<T>()});
+    t.Input<T>({131, 131}, x.elements);
+    EXPECT_EQ(t.Run().code(), MS_INVALID_ARGUMENT) << bad;
+  }
+}
+
+TYPED_TEST(FactorsTest, UpperTimesLowerIsThePermutedMatrix) {
+  using T = TypeParam;
+  for (const int64_t n : kSizes) {
+    const Matrix<T> x = Random<T>(n, n);
+    KernelTester t("Lu");
+    t.Attr("T", ms::DTypeOf<T>()).Attr("output_idx_type", MS_INT32);
+    t.Outputs({ms::DTypeOf<T>(), MS_INT32});
+    t.Input<T>({n, n}, x.elements);
+    ASSERT_TRUE(IsOk(t.Run()));
+    const Matrix<T> factors = OutputOf<T>(t, 0);
+    const std::vector<int32_t> order = t.Output<int32_t>(1);
+    Matrix<T> lower = Identity<T>(n);
+    Matrix<T> upper(n, n);
+    Matrix<T> permuted(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        (j < i ? lower : upper).at(i, j) = factors.at(i, j);
+        permuted.at(i, j) = x.at(order[static_cast<size_t>(i)], j);
+        if (j < i) {
+          ASSERT_LE(std::abs(factors.at(i, j)), std::sqrt(2.0) + 1e-12);
+        }
+      }
+    }
+    lower.Times(upper).ExpectNear(permuted);
+  }
+}
+
+// With fewer columns than a block has, and with more than one block.
+TYPED_TEST(FactorsTest, TheMatrixTimesTheSolutionIsTheRightHandSide) {
+  using T = TypeParam;
+  for (const int64_t n : kSizes) {
+    for (const int64_t columns : {1, 16, 150}) {
+      for (const bool adjoint : {false, true}) {
+        Matrix<T> a = Random<T>(n, n);
+        for (int64_t i = 0; i < n; ++i) a.at(i, i) += T(static_cast<double>(n));
+        const Matrix<T> b = Random<T>(n, columns);
+        KernelTester t("MatrixSolve");
+        t.Attr("T", ms::DTypeOf<T>()).Attr("adjoint", adjoint).Outputs({ms::DTypeOf<T>()});
+        t.Input<T>({n, n}, a.elements).template Input<T>({n, columns}, b.elements);
+        ASSERT_TRUE(IsOk(t.Run()));
+        (adjoint ? a.Adjoint() : a).Times(OutputOf<T>(t, 0)).ExpectNear(b);
+      }
+    }
+  }
+}
+
+TYPED_TEST(FactorsTest, OneTriangleTimesTheSolutionIsTheRightHandSide) {
+  using T = TypeParam;
+  for (const int64_t n : kSizes) {
+    for (const bool lower : {false, true}) {
+      for (const bool adjoint : {false, true}) {
+        Matrix<T> a = Random<T>(n, n);
+        Matrix<T> triangle = a;
+        for (int64_t i = 0; i < n; ++i) {
+          a.at(i, i) += T(static_cast<double>(n));
+          triangle.at(i, i) = a.at(i, i);
+          for (int64_t j = 0; j < n; ++j) {
+            if (lower ? j > i : j < i) triangle.at(i, j) = T(0);
+          }
+        }
+        const Matrix<T> b = Random<T>(n, 70);
+        KernelTester t("MatrixTriangularSolve");
+        t.Attr("T", ms::DTypeOf<T>()).Attr("lower", lower).Attr("adjoint", adjoint);
+        t.Outputs({ms::DTypeOf<T>()});
+        t.Input<T>({n, n}, a.elements).template Input<T>({n, 70}, b.elements);
+        ASSERT_TRUE(IsOk(t.Run()));
+        (adjoint ? triangle.Adjoint() : triangle).Times(OutputOf<T>(t, 0)).ExpectNear(b);
+      }
+    }
+  }
+}
+
 TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
   using T = TypeParam;
   for (const auto& [rows, columns] :

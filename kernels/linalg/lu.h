@@ -4,20 +4,12 @@
 #ifndef MILLSTREAM_KERNELS_LINALG_LU_H_
 #define MILLSTREAM_KERNELS_LINALG_LU_H_
 
-#include <complex>
 #include <cstdint>
 
+#include "kernels/linalg/row_arithmetic.h"
+#include "kernels/linalg/stop.h"
+
 namespace millstream::kernels {
-
-using Complex = std::complex<double>;
-
-// Asked before each column of a large matrix: true ends the computation, and its result is not
-// defined.
-class Stop {
- public:
-  virtual ~Stop() = default;
-  virtual bool operator()() = 0;
-};
 
 // Replaces the matrix by U, on and above the diagonal, and L below it, without its own diagonal of
 // ones. Sets order[i] to the row of A that is row i of P A. Returns the sign of P, 1 or -1.

@@ -1,5 +1,6 @@
 #include "kernels/linalg/matrices.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/common/narrow_float.h"
@@ -16,8 +17,15 @@ void Load(const void* elements, int64_t begin, int64_t rows, int64_t columns, bo
     for (int64_t i = 0; i < rows * columns; ++i) to[i] = T(from[i]);
     return;
   }
-  for (int64_t i = 0; i < columns; ++i) {
-    for (int64_t j = 0; j < rows; ++j) to[i * rows + j] = Conjugate(T(from[j * columns + i]));
+  constexpr int64_t kTile = 16;  // lines of the first cache serve a whole tile
+  for (int64_t column = 0; column < columns; column += kTile) {
+    for (int64_t row = 0; row < rows; row += kTile) {
+      for (int64_t i = column; i < std::min(column + kTile, columns); ++i) {
+        for (int64_t j = row; j < std::min(row + kTile, rows); ++j) {
+          to[i * rows + j] = Conjugate(T(from[j * columns + i]));
+        }
+      }
+    }
   }
 }
 

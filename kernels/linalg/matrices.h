@@ -11,6 +11,7 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
 #include "kernels/linalg/lu.h"
+#include "kernels/linalg/row_arithmetic.h"
 
 namespace millstream::kernels {
 
@@ -39,28 +40,11 @@ inline Complex Product(Complex x, Complex y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
-// y -= factor * x, by parts: the product of std::complex looks for infinite ones, which takes most
-// of the time.
-inline void SubtractMultiple(int64_t n, double factor, const double* x, double* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
-}
-inline void SubtractMultiple(int64_t n, Complex factor, const Complex* x, Complex* y) {
-  const double re = factor.real();
-  const double im = factor.imag();
-  const auto* from = reinterpret_cast<const double*>(x);
-  auto* to = reinterpret_cast<double*>(y);
-  for (int64_t i = 0; i < 2 * n; i += 2) {
-    to[i] -= re * from[i] - im * from[i + 1];
-    to[i + 1] -= re * from[i + 1] + im * from[i];
-  }
-}
-
-// Asks the host about a single matrix, which the kernel's own thread computes. Between those of a
-// batch StoppableFor asks.
+// For a single matrix, asks the host, and shares its computation among the step's threads. Those of
+// a batch are shared out as a whole, and StoppableFor asks between them.
 class StopWhenCancelled final : public Stop {
  public:
-  StopWhenCancelled(const ms::Frame& frame, bool is_single)
-      : frame_(frame), is_single_(is_single) {}
+  StopWhenCancelled(ms::Frame* frame, bool is_single) : frame_(*frame), is_single_(is_single) {}
   bool operator()() override {
     if (!is_single_) return false;
     if (status_.ok()) status_ = frame_.CheckCancelled();
@@ -69,7 +53,14 @@ class StopWhenCancelled final : public Stop {
   ms::Status TakeStatus() { return std::move(status_); }
 
  private:
-  const ms::Frame& frame_;
+  void ShareRanges(int64_t count, double nanoseconds, RangeFunction fn) override {
+    if (!is_single_) return fn(0, count);
+    const auto cost = static_cast<uint64_t>(std::min(nanoseconds, 1e15)) + 1;
+    ms::Status status = StoppableFor(frame_, static_cast<uint64_t>(count), cost, fn);
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  ms::Frame& frame_;
   const bool is_single_;
   ms::Status status_;
 };
@@ -88,7 +79,7 @@ ms::Status ForEachMatrix(ms::Frame& frame, int64_t count, int64_t bytes, double 
   ms::View memory;
   MS_TRY(frame.Temp(static_cast<uint64_t>(lanes * aligned), &memory));
   std::atomic<int64_t> first{count};
-  StopWhenCancelled stop(frame, lanes == 1);
+  StopWhenCancelled stop(&frame, lanes == 1);
   const auto run_lanes = [&](int64_t begin, int64_t end) {
     for (int64_t lane = begin; lane < end; ++lane) {
       for (int64_t i = lane; i < count; i += lanes) {
@@ -99,12 +90,17 @@ ms::Status ForEachMatrix(ms::Frame& frame, int64_t count, int64_t bytes, double 
       }
     }
   };
+  if (lanes == 1) {
+    run_lanes(0, 1);
+    *refused = first.load();
+    return stop.TakeStatus();
+  }
   const int64_t of_lane = (count + lanes - 1) / lanes;
   const double cost = nanoseconds * static_cast<double>(of_lane);
   MS_TRY(StoppableFor(frame, static_cast<uint64_t>(lanes),
                       static_cast<uint64_t>(std::min(cost, 1e15)) + 1, run_lanes));
   *refused = first.load();
-  return stop.TakeStatus();
+  return ms::Status();
 }
 
 }  // namespace millstream::kernels

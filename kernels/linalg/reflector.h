@@ -1,4 +1,4 @@
-// Householder reflectors H = I - tau v v^H with v[0] = 1, and rotations (G. Golub, C. Van Loan:
+// Householder reflectors H = I - tau v v^H with v[0] = 1 (G. Golub, C. Van Loan:
 // Matrix Computations, 4th edition, section 5.1). T is double or Complex.
 #ifndef MILLSTREAM_KERNELS_LINALG_REFLECTOR_H_
 #define MILLSTREAM_KERNELS_LINALG_REFLECTOR_H_
@@ -6,7 +6,6 @@
 #include <complex>
 #include <cstdint>
 
-#include "kernels/linalg/lu.h"
 #include "kernels/linalg/matrices.h"
 
 namespace millstream::kernels {
@@ -45,10 +44,6 @@ void ReflectFromLeft(const T* v, T tau, const Block<T>& block, T* memory);
 // block = block (I - tau v v^H).
 template <typename T>
 void ReflectFromRight(const T* v, T tau, const Block<T>& block);
-
-// (x, y) = (c x + s y, c y - s x).
-void Rotate(int64_t n, double c, double s, double* x, double* y);
-void Rotate(int64_t n, double c, double s, Complex* x, Complex* y);
 
 // Divides the matrix by a power of two, so that its largest part is in [1, 2): squares of its
 // elements are in the range of double. Returns the exponent, 0 for zeros. False if an element is

@@ -40,8 +40,7 @@ void MakeTridiagonal(int64_t n, T* a, double* d, double* e, T* vectors, T* taus,
       SubtractMultiple(size, -Conjugate(made.tau * v[i]), block + i * n, p);
     }
     // w = p - tau (p^H v) v / 2, so that the block becomes A - v w^H - w v^H. `p` is conj(w) then.
-    T product = T(0);
-    for (int64_t i = 0; i < size; ++i) product += p[i] * v[i];
+    const T product = SumOfProducts(size, p, v);
     const T half = made.tau * product * 0.5;
     for (int64_t i = 0; i < size; ++i) p[i] -= Conjugate(half * v[i]);
     for (int64_t i = 0; i < size; ++i) {

@@ -7,29 +7,10 @@
 #include "kernels/common/type_table.h"
 #include "kernels/linalg/lu.h"
 #include "kernels/linalg/matrices.h"
+#include "kernels/linalg/triangle.h"
 
 namespace millstream::kernels {
 namespace {
-
-constexpr int64_t kLargeMatrix = 128;
-
-// Solves with a lower or upper triangle of a matrix, row after row, in place: y has `columns`
-// columns. The diagonal is one if `has_unit_diagonal`.
-template <typename T>
-void SolveTriangle(int64_t n, int64_t columns, const T* matrix, bool lower, bool has_unit_diagonal,
-                   T* y, Stop* stop) {
-  for (int64_t step = 0; step < n; ++step) {
-    if (n >= kLargeMatrix && (*stop)()) return;
-    const int64_t i = lower ? step : n - 1 - step;
-    T* const row = y + i * columns;
-    for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); ++j) {
-      SubtractMultiple(columns, matrix[i * n + j], y + j * columns, row);
-    }
-    if (has_unit_diagonal) continue;
-    const T pivot = matrix[i * n + i];
-    for (int64_t k = 0; k < columns; ++k) row[k] /= pivot;
-  }
-}
 
 // Inputs: square matrices, and right-hand sides of as many rows, in batches of one shape.
 class Solve {
@@ -111,7 +92,7 @@ class Solve {
     for (int64_t i = 0; i < n; ++i) {
       if (a[i * n + i] == T(0)) return false;
     }
-    SolveTriangle(n, columns, a, lower_ != adjoint_, false, y, stop);
+    SolveTriangle(n, columns, a, {lower_ != adjoint_, /*has_unit_diagonal=*/false}, y, stop);
     return true;
   }
 
@@ -124,8 +105,8 @@ class Solve {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t k = 0; k < columns; ++k) x[i * columns + k] = y[order[i] * columns + k];
     }
-    SolveTriangle(n, columns, a, true, true, x, stop);
-    SolveTriangle(n, columns, a, false, false, x, stop);
+    SolveTriangle(n, columns, a, {/*is_lower=*/true, /*has_unit_diagonal=*/true}, x, stop);
+    SolveTriangle(n, columns, a, {/*is_lower=*/false, /*has_unit_diagonal=*/false}, x, stop);
     return true;
   }
 

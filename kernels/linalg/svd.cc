@@ -64,8 +64,7 @@ void MakeVectors(int64_t reflectors, int64_t offset, int64_t size, int64_t count
     const T* const v = vectors + k * size;
     for (int64_t i = first; i < count; ++i) {
       T* const x = result + i * size + first;
-      T sum = T(0);
-      for (int64_t j = 0; j < size - first; ++j) sum += Product(Conjugate(v[j]), x[j]);
+      const T sum = SumOfConjugateProducts(size - first, v, x);
       SubtractMultiple(size - first, taus[k] * sum, v, x);
     }
   }

@@ -1,0 +1,121 @@
+#include "kernels/linalg/row_arithmetic.h"
+
+#include "kernels/simd/vector.h"
+
+namespace millstream::kernels {
+namespace {
+
+void SubtractNumbers(int64_t n, double factor, const double* __restrict x, double* __restrict y) {
+  for (int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
+}
+
+// Parts alternate in x and y.
+void SubtractPairs(int64_t n, double re, double im, const double* __restrict x,
+                   double* __restrict y) {
+  for (int64_t i = 0; i < 2 * n; i += 2) {
+    y[i] -= re * x[i] - im * x[i + 1];
+    y[i + 1] -= re * x[i + 1] + im * x[i];
+  }
+}
+
+void RotateNumbers(int64_t n, double c, double s, double* __restrict x, double* __restrict y) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double old = x[i];
+    x[i] = c * old + s * y[i];
+    y[i] = c * y[i] - s * old;
+  }
+}
+
+// Eight lanes in every instruction set: narrower ones make each of several vectors.
+using Lanes = Vector<double, 64>;
+constexpr int64_t kLaneCount = 8;
+
+// The sums over the even and the odd places of x[i] * y[i].
+struct PairSums {
+  double even;
+  double odd;
+};
+
+PairSums AddLanes(Lanes sums, const double* x, const double* y, int64_t begin, int64_t n) {
+  PairSums total = {((sums[0] + sums[2]) + (sums[4] + sums[6])),
+                    ((sums[1] + sums[3]) + (sums[5] + sums[7]))};
+  for (int64_t i = begin; i < n; ++i) {
+    (i % 2 == 0 ? total.even : total.odd) += x[i] * y[i];
+  }
+  return total;
+}
+
+void SumPairs(int64_t n, const double* x, const double* y, PairSums* total) {
+  Lanes sums = {};
+  int64_t i = 0;
+  for (; i + kLaneCount <= n; i += kLaneCount) sums += Load<64>(x + i) * Load<64>(y + i);
+  *total = AddLanes(sums, x, y, i, n);
+}
+
+// With y[i ^ 1] in place of y[i]: even places have re * im, odd ones im * re. `n` is even.
+void SumCrossedPairs(int64_t n, const double* x, const double* y, PairSums* total) {
+  Lanes sums = {};
+  int64_t i = 0;
+  for (; i + kLaneCount <= n; i += kLaneCount) {
+    const Lanes from = Load<64>(y + i);
+    sums += Load<64>(x + i) * __builtin_shufflevector(from, from, 1, 0, 3, 2, 5, 4, 7, 6);
+  }
+  *total = AddLanes(sums, x, y, n, n);
+  for (; i < n; i += 2) {
+    total->even += x[i] * y[i + 1];
+    total->odd += x[i + 1] * y[i];
+  }
+}
+
+const double* PartsOf(const Complex* x) { return reinterpret_cast<const double*>(x); }
+double* PartsOf(Complex* x) { return reinterpret_cast<double*>(x); }
+
+}  // namespace
+
+namespace internal {
+
+void SubtractLongMultiple(int64_t n, double factor, const double* x, double* y) {
+  RunLoop<&SubtractNumbers>(n, factor, x, y);
+}
+
+void SubtractLongMultiple(int64_t n, Complex factor, const Complex* x, Complex* y) {
+  RunLoop<&SubtractPairs>(n, factor.real(), factor.imag(), PartsOf(x), PartsOf(y));
+}
+
+}  // namespace internal
+
+double SumOfProducts(int64_t n, const double* x, const double* y) {
+  PairSums sums;
+  RunLoop<&SumPairs>(n, x, y, &sums);
+  return sums.even + sums.odd;
+}
+
+double SumOfConjugateProducts(int64_t n, const double* x, const double* y) {
+  return SumOfProducts(n, x, y);
+}
+
+Complex SumOfProducts(int64_t n, const Complex* x, const Complex* y) {
+  PairSums straight;
+  PairSums crossed;
+  RunLoop<&SumPairs>(2 * n, PartsOf(x), PartsOf(y), &straight);
+  RunLoop<&SumCrossedPairs>(2 * n, PartsOf(x), PartsOf(y), &crossed);
+  return {straight.even - straight.odd, crossed.even + crossed.odd};
+}
+
+Complex SumOfConjugateProducts(int64_t n, const Complex* x, const Complex* y) {
+  PairSums straight;
+  PairSums crossed;
+  RunLoop<&SumPairs>(2 * n, PartsOf(x), PartsOf(y), &straight);
+  RunLoop<&SumCrossedPairs>(2 * n, PartsOf(x), PartsOf(y), &crossed);
+  return {straight.even + straight.odd, crossed.even - crossed.odd};
+}
+
+void Rotate(int64_t n, double c, double s, double* x, double* y) {
+  RunLoop<&RotateNumbers>(n, c, s, x, y);
+}
+
+void Rotate(int64_t n, double c, double s, Complex* x, Complex* y) {
+  RunLoop<&RotateNumbers>(2 * n, c, s, PartsOf(x), PartsOf(y));
+}
+
+}  // namespace millstream::kernels
