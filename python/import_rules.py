@@ -4,6 +4,9 @@
 2. Modules do not import each other in a circle. Imports for types alone may do so within a room.
 3. An import inside a function has a comment ``# lazy: REASON`` on its line. It counts for the rules
    above all the same, so that it cannot hide a circle.
+4. ``import_module("name")`` and ``__import__("name")`` are imports like any other. Where the name
+   is computed, the rules above cannot be checked: only the rooms that are named for it may do so,
+   with a comment ``# by name: REASON`` on the line.
 
 Nothing is imported to find this out: the sources are parsed.
 """
@@ -12,10 +15,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 _LAZY = "# lazy: "
+_BY_NAME = "# by name: "
+# The functions that import a module by its name.
+_IMPORTERS = frozenset({"import_module", "__import__"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,15 +31,16 @@ class Import:
     Parameters
     ----------
     importer, imported
-        Full names of the modules; `imported` may be of another package.
+        Full names of the modules; `imported` may be of another package, and is "" where the name is
+        computed.
     line
         Where it stands in the importer's file.
     in_function
         Whether it happens as a function runs.
     for_types
         Whether only type checkers see it.
-    lazy_reason
-        Why it is inside a function; "" where nothing is said.
+    reason
+        Why it is inside a function, or why its name is computed; "" where nothing is said.
     """
 
     importer: str
@@ -41,7 +48,7 @@ class Import:
     line: int
     in_function: bool
     for_types: bool
-    lazy_reason: str
+    reason: str
 
 
 def module_files(folder: Path) -> dict[str, Path]:
@@ -67,15 +74,17 @@ def _in_file(module: str, path: Path, files: Mapping[str, Path]) -> Iterator[Imp
     lines = text.splitlines()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node, in_function, for_types in _statements(ast.parse(text), False, False):
-        reason = lines[node.lineno - 1].partition(_LAZY)[2]
         for target in _targets(node, package, files):
-            yield Import(module, target, node.lineno, in_function, for_types, reason)
+            reason = lines[node.lineno - 1].partition(_LAZY if target else _BY_NAME)[2]
+            yield Import(module, target, node.lineno, in_function, for_types, reason.strip())
 
 
 def _statements(
     node: ast.AST, in_function: bool, for_types: bool
-) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool, bool]]:
+) -> Iterator[tuple[ast.Import | ast.ImportFrom | ast.Call, bool, bool]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call) and _is_importer(child.func):
+            yield child, in_function, for_types
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child, in_function, for_types
         elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
@@ -87,9 +96,20 @@ def _statements(
             yield from _statements(child, in_function or is_function, for_types)
 
 
+def _is_importer(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else ""
+    return (function.id if isinstance(function, ast.Name) else name) in _IMPORTERS
+
+
 def _targets(
-    node: ast.Import | ast.ImportFrom, package: str, files: Mapping[str, Path]
+    node: ast.Import | ast.ImportFrom | ast.Call, package: str, files: Mapping[str, Path]
 ) -> Iterator[str]:
+    if isinstance(node, ast.Call):
+        name = node.args[0] if node.args else None
+        text = name.value if isinstance(name, ast.Constant) else None
+        # A name that begins with a dot depends on further arguments.
+        yield text if isinstance(text, str) and text[:1] != "." else ""
+        return
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
         return
@@ -102,7 +122,9 @@ def _targets(
         yield inner if inner in files else base
 
 
-def problems(files: Mapping[str, Path], package: str, rooms: Sequence[str]) -> list[str]:
+def problems(
+    files: Mapping[str, Path], package: str, rooms: Sequence[str], computing: Collection[str] = ()
+) -> list[str]:
     """What breaks the rules, a line each.
 
     Parameters
@@ -113,19 +135,33 @@ def problems(files: Mapping[str, Path], package: str, rooms: Sequence[str]) -> l
         Full name of the package whose modules are in the rooms.
     rooms
         Names of the rooms, the lowest first.
+    computing
+        Names of those rooms that may import modules whose names they compute.
     """
-    imports = imports_of(files)
+    everything = imports_of(files)
+    imports = [one for one in everything if one.imported]
+    computed = [one for one in everything if not one.imported]
     found = [
         f"{one.importer}:{one.line}: imports {one.imported} inside a function without a comment "
         f"`{_LAZY}REASON`"
         for one in imports
-        if one.in_function and not one.for_types and not one.lazy_reason.strip()
+        if one.in_function and not one.for_types and not one.reason
     ]
+    found += _computed(computed, package, computing)
     inside = [one for one in imports if one.importer.startswith(package + ".")]
     found += _upward(inside, package, rooms)
     for loop in circles((one.importer, one.imported) for one in imports if not one.for_types):
         found.append(f"imported in a circle: {', '.join(loop)}")
     return found
+
+
+def _computed(imports: Iterable[Import], package: str, computing: Collection[str]) -> Iterator[str]:
+    for one in imports:
+        where = f"{one.importer}:{one.line}: imports a module whose name is computed"
+        if one.importer.removeprefix(package + ".").split(".")[0] not in computing:
+            yield f"{where}; only the rooms {', '.join(computing) or '(none)'} may"
+        elif not one.reason:
+            yield f"{where} without a comment `{_BY_NAME}REASON`"
 
 
 def _upward(imports: Iterable[Import], package: str, rooms: Sequence[str]) -> Iterator[str]:

@@ -36,6 +36,8 @@ ROOMS = (
     "tools",
     "names",
 )
+# Their work is names of the public modules, which they have from tables and from programs.
+COMPUTING = ("tools", "names")
 
 
 def test_the_package_keeps_the_rules() -> None:
@@ -45,7 +47,7 @@ def test_the_package_keeps_the_rules() -> None:
         if not name.startswith("millstream.templates.")  # files that users copy
     }
     assert len(files) > 100
-    assert import_rules.problems(files, "millstream._impl", ROOMS) == []
+    assert import_rules.problems(files, "millstream._impl", ROOMS, COMPUTING) == []
 
 
 def test_the_readme_names_the_rooms_in_their_order() -> None:
@@ -61,7 +63,7 @@ def found(folder: Path, sources: dict[str, str]) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     files = import_rules.module_files(folder / "p")
-    return import_rules.problems(files, "p._impl", ("low", "high"))
+    return import_rules.problems(files, "p._impl", ("low", "high"), ("high",))
 
 
 def test_imports_of_lower_rooms_and_of_others_packages_are_fine(tmp_path: Path) -> None:
@@ -85,6 +87,9 @@ def test_imports_of_lower_rooms_and_of_others_packages_are_fine(tmp_path: Path) 
         "if True:\n    from p._impl.high import a",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p._impl.high.a import T",
         "def f():\n    from p._impl.high import a  # lazy: a is heavy",
+        'import importlib\nimportlib.import_module("p._impl.high.a")',
+        'def f():\n    return import_module("p._impl.high.a").b  # lazy: a is heavy',
+        'def f():\n    g(__import__("p._impl.high.a"))  # lazy: a is heavy',
     ],
 )
 def test_an_import_of_a_room_above_is_found(tmp_path: Path, line: str) -> None:
@@ -112,6 +117,7 @@ def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
         ("from p._impl.low import a", True),
         ("def f():\n    from p._impl.low import a  # lazy: a is heavy", True),
         ("class C:\n    def f(self):\n        import p._impl.low.a  # lazy: a is heavy", True),
+        ('def f():\n    import_module("p._impl.low.a")  # lazy: a is heavy', True),
         (
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p._impl.low import a",
             False,
@@ -129,11 +135,35 @@ def test_a_circle_is_found(tmp_path: Path, back: str, is_circle: bool) -> None:
     assert found(tmp_path, sources) == ([f"imported in a circle: {members}"] if is_circle else [])
 
 
-def test_an_import_inside_a_function_needs_a_reason(tmp_path: Path) -> None:
-    text = "def f():\n    import difflib{}\n"
+@pytest.mark.parametrize("statement", ["import difflib", 'importlib.import_module("difflib")'])
+def test_an_import_inside_a_function_needs_a_reason(tmp_path: Path, statement: str) -> None:
+    text = f"def f():\n    {statement}{{}}\n"
     for comment in ("", "  # which is slow", "  # lazy: "):
         (problem,) = found(tmp_path, {"_impl/low/a": text.format(comment)})
         assert problem == (
             "p._impl.low.a:2: imports difflib inside a function without a comment `# lazy: REASON`"
         )
     assert found(tmp_path, {"_impl/low/a": text.format("  # lazy: it takes 3 ms to load")}) == []
+
+
+COMPUTED = ["import_module(name)", 'importlib.import_module(f"p.{name}")', "__import__(NAMES[0])"]
+
+
+@pytest.mark.parametrize("call", [*COMPUTED, 'import_module(".a", __package__)'])
+def test_a_computed_name_needs_a_reason(tmp_path: Path, call: str) -> None:
+    text = f"def f(name):\n    return {call}{{}}\n"
+    for comment in ("", "  # lazy: it is heavy", "  # by name: "):
+        (problem,) = found(tmp_path, {"_impl/high/a": text.format(comment)})
+        assert problem == (
+            "p._impl.high.a:2: imports a module whose name is computed "
+            "without a comment `# by name: REASON`"
+        )
+    assert found(tmp_path, {"_impl/high/a": text.format("  # by name: users say which")}) == []
+
+
+@pytest.mark.parametrize("call", COMPUTED)
+def test_a_computed_name_in_a_lower_room_is_found(tmp_path: Path, call: str) -> None:
+    text = f"def f(name):\n    return {call}  # by name: users say which\n"
+    assert found(tmp_path, {"_impl/low/a": text}) == [
+        "p._impl.low.a:2: imports a module whose name is computed; only the rooms high may"
+    ]

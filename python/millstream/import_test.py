@@ -41,6 +41,7 @@ def test_import_is_cheap_silent_and_opens_no_plugin() -> None:
     assert not report["plugin"], "the CPU's plugin is loaded"
     others = [name for name in report["loaded"] if name.partition(".")[0] != "millstream"]
     assert "google.protobuf" not in others
+    assert "millstream._impl.ops.ragged_functions" not in report["loaded"]
     assert len(others) <= MOST_MODULES_OF_OTHERS, others
     assert report["calls"] <= MOST_CALLS
 

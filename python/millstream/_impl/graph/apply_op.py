@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -362,6 +361,23 @@ def ragged_among(arguments: Iterable[Any], in_lists: bool = False) -> Any:
     return None
 
 
+# What `set_ragged_functions` was given last.
+_ragged_functions: list[Callable[[], Callable[..., Any]]] = []
+
+
+def set_ragged_functions(load: Callable[[], Callable[..., Any]]) -> None:
+    """Say what the functions of `for_ragged` do with ragged tensors.
+
+    Parameters
+    ----------
+    load
+        Gives the function that is called then, with the key of `for_ragged`, the function for
+        tensors, its positional arguments and its named ones. It runs in each call with a ragged
+        tensor and in no other, so that it may import what only these need.
+    """
+    _ragged_functions[:] = [load]
+
+
 def for_ragged(
     key: str, in_lists: bool = False
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
@@ -370,8 +386,7 @@ def for_ragged(
     Parameters
     ----------
     key
-        Where ``ops/ragged_functions.py``, which calls without ragged tensors do not load, says
-        what the function does then.
+        Which function it is for the one of `set_ragged_functions`.
     in_lists
         Whether lists that are arguments may hold them.
     """
@@ -384,9 +399,8 @@ def for_ragged(
                 ragged = ragged_among(kwargs.values(), in_lists)
             if ragged is None:
                 return function(*args, **kwargs)
-            # By name: it is above this layer, and needs the functions that it is called for.
-            functions = importlib.import_module("millstream._impl.ops.ragged_functions")
-            result: _Result = functions.call(key, function, args, kwargs)
+            (load,) = _ragged_functions
+            result: _Result = load()(key, function, args, kwargs)
             return result
 
         return choosing

@@ -76,10 +76,12 @@ def namespace(
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name in modules:
-            return importlib.import_module(f"{module_name}.{name}")
+            full = f"{module_name}.{name}"
+            return importlib.import_module(full)  # by name: the generated module says which
         if name in places:
             module, attribute = places[name]
-            found = getattr(importlib.import_module(module), attribute)
+            holder = importlib.import_module(module)  # by name: the generated module says which
+            found = getattr(holder, attribute)
         elif name in messages:
             found = protos.message_class(name)
         else:

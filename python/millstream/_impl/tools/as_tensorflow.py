@@ -49,6 +49,11 @@ _TEXT_FUNCTIONS = {
 _JSON_FUNCTIONS = {"MessageToDict": 0, "MessageToJson": 0, "Parse": 1, "ParseDict": 1}
 
 
+def _module(name: str) -> Any:
+    """The module of a name below the public package, below its alias, or of protobuf."""
+    return importlib.import_module(name)  # by name: programs and the tables above say which
+
+
 class _InnerModule(types.ModuleType):
     """A module that is not public: its names are those of public modules."""
 
@@ -66,7 +71,7 @@ class _InnerModule(types.ModuleType):
             inside = self.__name__.partition(".")[2]
             found = inner_names.find(inside, name)
             if found is inner_names.INNER_MODULE:
-                return importlib.import_module(f"{self.__name__}.{name}")
+                return _module(f"{self.__name__}.{name}")
             if found is not None:
                 return found
         raise AttributeError(_not_there(f"{self.__name__}.{name}"), name=name)
@@ -96,7 +101,7 @@ def is_example(path: str) -> bool:
     if path in _EXAMPLES:
         return True
     found = _EXAMPLES.get(module)
-    return bool(found) and hasattr(importlib.import_module(str(found)), name)
+    return bool(found) and hasattr(_module(str(found)), name)
 
 
 class _OwnHandler(logging.StreamHandler[TextIO]):
@@ -135,7 +140,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         inner = rest.split(".")[0] in inner_names.INNER
         if rest in _EXAMPLES:
             if _EXAMPLES[rest]:
-                sys.modules[module.__name__] = importlib.import_module(_EXAMPLES[rest])
+                sys.modules[module.__name__] = _module(_EXAMPLES[rest])
             return
         found = None if inner else inner_names.public_module(rest)
         sys.modules[module.__name__] = found or _InnerModule(module.__name__)
@@ -143,7 +148,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install() -> None:
     """Let this process import Millstream as ``tensorflow``, whether or not that is installed."""
-    package: Any = importlib.import_module(_PACKAGE)
+    package: Any = _module(_PACKAGE)
     for name in [one for one in sys.modules if one.partition(".")[0] == _ALIAS]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder())
@@ -151,9 +156,9 @@ def install() -> None:
     inner = inner_names.INNER
     paths = [path for path in inner_names.module_paths() if path.split(".")[0] not in inner]
     for module in ("compat.v1", *paths):
-        sys.modules[f"{_ALIAS}.{module}"] = importlib.import_module(f"{_PACKAGE}.{module}")
+        sys.modules[f"{_ALIAS}.{module}"] = _module(f"{_PACKAGE}.{module}")
     for name in inner:
-        setattr(package, name, importlib.import_module(f"{_ALIAS}.{name}"))
+        setattr(package, name, _module(f"{_ALIAS}.{name}"))
     for holder in (package, package.version):
         holder.VERSION = _VERSION
     package.__version__ = _VERSION
@@ -178,7 +183,7 @@ def _install_protobuf() -> None:
         return
     for ours, functions in ((text_format, _TEXT_FUNCTIONS), (json_format, _JSON_FUNCTIONS)):
         last = ours.__name__.rpartition(".")[2]
-        theirs: Any = importlib.import_module(f"google.protobuf.{last}")
+        theirs: Any = _module(f"google.protobuf.{last}")
         for name, position in functions.items():
             chosen = _either(getattr(ours, name), getattr(theirs, name), position)
             setattr(theirs, name, chosen)

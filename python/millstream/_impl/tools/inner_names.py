@@ -41,7 +41,7 @@ def public_module(path: str) -> types.ModuleType | None:
     if "_" in {part[:1] for part in path.split(".")}:
         return None
     try:
-        found = importlib.import_module(full)
+        found = importlib.import_module(full)  # by name: the caller's program says which
     except ModuleNotFoundError:
         return None
     return found if hasattr(found, "__all__") else None
@@ -49,7 +49,7 @@ def public_module(path: str) -> types.ModuleType | None:
 
 def _public_modules() -> list[Any]:
     """The package and the modules in it, but for raw_ops, whose names no other module has."""
-    package = importlib.import_module(_PACKAGE)
+    package = importlib.import_module(_PACKAGE)  # by name: what it holds is what is looked for
     inner = [getattr(package, name) for name in package.__all__ if name != "raw_ops"]
     return [package, *(one for one in inner if isinstance(one, types.ModuleType))]
 

@@ -311,7 +311,7 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
         **optimizer_kwargs: Any,
     ) -> None:
         try:
-            self._scipy: Any = importlib.import_module("scipy.optimize")
+            self._scipy: Any = importlib.import_module("scipy.optimize")  # lazy: few need SciPy
         except ImportError as error:
             raise ImportError(
                 "ScipyOptimizerInterface needs the package SciPy: pip install scipy"
