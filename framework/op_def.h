@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "framework/attr_value.h"
 #include "framework/dtype.h"
+#include "framework/numeric_bounds.h"
 #include "framework/status.h"
 
 namespace millstream {
@@ -29,6 +30,11 @@ using AttrCondition = bool (*)(const AttrMap& attrs);
 // which may be known in part (framework/ops/op_cost.h has estimates that several ops share).
 using CostFunction = double (*)(absl::Span<const PartialShape> inputs,
                                 absl::Span<const PartialShape> outputs);
+// Computes bounds of the variables, which are the first inputs, after an execution on inputs with
+// these bounds. Empty if a result, or an intermediate value, may not be finite.
+using BoundsRule = NumericBoundsList (*)(absl::Span<const NumericBounds> inputs);
+// The rule of a node with these attributes; null if it has none.
+using BoundsRuleFunction = BoundsRule (*)(const AttrMap& attrs);
 
 // The effects of ops outside of the graph and its session.
 inline constexpr absl::string_view kTouchesCode = "code";        // runs code that a node names
@@ -72,11 +78,15 @@ struct OpDef {
   bool is_commutative = false;
   bool is_aggregate = false;
   bool allows_uninitialized_input = false;
-  bool is_elementwise = false;             // see OpSpec::Elementwise
-  AttrCondition keeps_finite = nullptr;    // null: never; see OpSpec::KeepsFinite
-  CostFunction cost_function = nullptr;    // null: the cost is that of accessing its memory
-  std::vector<std::string> touches;        // see kTouchesCode and the following
-  ShapeFunction shape_function = nullptr;  // null: outputs of unknown shape
+  bool is_elementwise = false;               // see OpSpec::Elementwise
+  AttrCondition keeps_finite = nullptr;      // null: never; see OpSpec::KeepsFinite
+  CostFunction cost_function = nullptr;      // null: the cost is that of accessing its memory
+  bool costs_nothing = false;                // see OpSpec::CostsNothing
+  bool is_speculatable = false;              // see OpSpec::Speculatable
+  bool shares_outputs = false;               // see OpSpec::SharesOutputs
+  BoundsRuleFunction bounds_rule = nullptr;  // null: no node has one; see OpSpec::UpdateBounds
+  std::vector<std::string> touches;          // see kTouchesCode and the following
+  ShapeFunction shape_function = nullptr;    // null: outputs of unknown shape
   ValueFunction value_function = nullptr;
   // Graphs whose version (GraphDef.versions.producer) is `deprecated_version` or more cannot have
   // the op; `deprecation` is the reason. 0: all graphs can.

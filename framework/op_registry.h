@@ -27,16 +27,27 @@
 
 namespace millstream {
 
-// Builds an OpDef from specification texts.
+// Builds an OpDef from specification texts. The texts are copied, and parsed by Build alone: no
+// other method fails. Each method returns *this. Not thread-safe.
 class OpSpec {
  public:
+  // REQUIRES: `name` is of letters, digits and underscores.
   explicit OpSpec(absl::string_view name);
+  // Adds an argument behind those that are there, as described above.
   OpSpec& Input(absl::string_view spec);
   OpSpec& Output(absl::string_view spec);
+  // Adds an attribute. Arguments may use attributes that are added after them.
   OpSpec& Attr(absl::string_view spec);
+  // Declares that an execution depends on more than inputs and attributes, or has an effect. Nodes
+  // are not computed when plans are made, nor replaced by equal ones, except for reads of
+  // variables.
   OpSpec& Stateful();
+  // The next three are for lists of ops and for plugins; the runtime itself does not use them.
+  // The order of the inputs does not matter.
   OpSpec& Commutative();
+  // The op adds up its inputs.
   OpSpec& Aggregate();
+  // An input may be a reference to a variable without a value.
   OpSpec& AllowsUninitializedInput();
   // Declares an effect outside of the graph (kTouchesFiles). Programs that load graphs can forbid
   // it.
@@ -51,8 +62,26 @@ class OpSpec {
   // Sets the estimate of floating-point operations. Without it, placement by costs counts only the
   // time to read the inputs and write the outputs.
   OpSpec& Cost(CostFunction function);
+  // Declares that an execution computes and moves nothing. Placement by costs does not count it.
+  OpSpec& CostsNothing();
+  // Declares that an execution whose results nobody needs does no harm: it has no effect, no
+  // elements of its inputs make it fail, and zeros give finite results, because the function has no
+  // pole there. Loops that become their iterations may run such ops beyond their last iteration.
+  OpSpec& Speculatable();
+  // Declares that the outputs are tensors that a variable, a list or an array holds. Plans do not
+  // reserve memory for them, because that would need a copy.
+  OpSpec& SharesOutputs();
+  // Sets the rule by which numeric checks know that an update leaves finite numbers in its
+  // variables (framework/ops/update_bounds.h has rules). It is asked only of nodes whose kernel
+  // declares that it computes what the op's documentation says (MS_EXT_BOUNDED_UPDATE).
+  OpSpec& UpdateBounds(BoundsRuleFunction function);
+  // Sets the function that computes the output shapes. Without it they are unknown. It may be
+  // called by several threads at once.
   OpSpec& Shape(ShapeFunction function);
+  // Sets the function that computes values of integer outputs, which is called after the shape
+  // function. It may be called by several threads at once.
   OpSpec& Value(ValueFunction function);
+  // Sets the documentation: a line that sums it up, then an empty line and the rest.
   OpSpec& Doc(absl::string_view doc);
   // An example for the Python docstring: lines of a Python shell, in which `tf` is the package and
   // a session is the default one. A test runs it.

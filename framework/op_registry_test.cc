@@ -102,6 +102,10 @@ TEST(OpSpecTest, CarriesWhatTheRuntimeMayAssume) {
   EXPECT_FALSE(plain.is_elementwise);
   EXPECT_EQ(plain.keeps_finite, nullptr);
   EXPECT_EQ(plain.cost_function, nullptr);
+  EXPECT_FALSE(plain.costs_nothing);
+  EXPECT_FALSE(plain.is_speculatable);
+  EXPECT_FALSE(plain.shares_outputs);
+  EXPECT_EQ(plain.bounds_rule, nullptr);
   EXPECT_EQ(plain.example, "");
   const auto cost = [](absl::Span<const PartialShape> inputs, absl::Span<const PartialShape>) {
     return static_cast<double>(inputs.size());
@@ -112,6 +116,24 @@ TEST(OpSpecTest, CarriesWhatTheRuntimeMayAssume) {
   EXPECT_TRUE(op.keeps_finite({}));
   EXPECT_EQ(op.cost_function({PartialShape(), PartialShape()}, {}), 2);
   EXPECT_EQ(op.example, ">>> 1 + 1\n2");
+  EXPECT_TRUE(OpSpec("Op").CostsNothing().Build()->costs_nothing);
+  EXPECT_TRUE(OpSpec("Op").Speculatable().Build()->is_speculatable);
+  EXPECT_TRUE(OpSpec("Op").SharesOutputs().Build()->shares_outputs);
+}
+
+NumericBoundsList Unchanged(absl::Span<const NumericBounds> inputs) {
+  return NumericBoundsList(inputs.begin(), inputs.end());
+}
+
+TEST(OpSpecTest, BoundsOfUpdatesMayDependOnAttributes) {
+  const OpDef op = OpSpec("Op")
+                       .UpdateBounds([](const AttrMap& attrs) -> BoundsRule {
+                         return FindAttr(attrs, "keeps") != nullptr ? &Unchanged : nullptr;
+                       })
+                       .Build()
+                       .value();
+  EXPECT_EQ(op.bounds_rule({}), nullptr);
+  EXPECT_EQ(op.bounds_rule({{"keeps", AttrValue(true)}}), &Unchanged);
 }
 
 TEST(OpSpecTest, FiniteResultsMayDependOnAttributes) {

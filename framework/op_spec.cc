@@ -239,6 +239,26 @@ OpSpec& OpSpec::Cost(CostFunction function) {
   return *this;
 }
 
+OpSpec& OpSpec::CostsNothing() {
+  def_.costs_nothing = true;
+  return *this;
+}
+
+OpSpec& OpSpec::Speculatable() {
+  def_.is_speculatable = true;
+  return *this;
+}
+
+OpSpec& OpSpec::SharesOutputs() {
+  def_.shares_outputs = true;
+  return *this;
+}
+
+OpSpec& OpSpec::UpdateBounds(BoundsRuleFunction function) {
+  def_.bounds_rule = function;
+  return *this;
+}
+
 OpSpec& OpSpec::Shape(ShapeFunction function) {
   def_.shape_function = function;
   return *this;

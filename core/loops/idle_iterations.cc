@@ -8,88 +8,26 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/graph/structural_role.h"
 
 namespace millstream {
 namespace {
 
-// Operations that the steps of recurrent networks have. None of them fails because of the numbers
-// that it reads, as a lookup does; for arrays, see ReadsOrWritesInTurn. And none has a pole, as a
-// quotient has, so that what is computed of zeros is finite.
-constexpr absl::string_view kIdle[] = {"Abs",
-                                       "Add",
-                                       "AddN",
-                                       "AddV2",
-                                       "BatchMatMul",
-                                       "BatchMatMulV2",
-                                       "BiasAdd",
-                                       "Cast",
-                                       "ConcatV2",
-                                       "Cos",
-                                       "Elu",
-                                       "Equal",
-                                       "Erf",
-                                       "ExpandDims",
-                                       "Greater",
-                                       "GreaterEqual",
-                                       "Less",
-                                       "LessEqual",
-                                       "LogicalAnd",
-                                       "LogicalNot",
-                                       "LogicalOr",
-                                       "MatMul",
-                                       "Max",
-                                       "Maximum",
-                                       "Mean",
-                                       "Minimum",
-                                       "Mul",
-                                       "Neg",
-                                       "OnesLike",
-                                       "Pack",
-                                       "ReadVariableOp",
-                                       "Relu",
-                                       "Relu6",
-                                       "Select",
-                                       "SelectV2",
-                                       "Selu",
-                                       "Shape",
-                                       "Sigmoid",
-                                       "Sign",
-                                       "Sin",
-                                       "Softmax",
-                                       "Softplus",
-                                       "Softsign",
-                                       "Split",
-                                       "SplitV",
-                                       "Square",
-                                       "SquaredDifference",
-                                       "Squeeze",
-                                       "Sub",
-                                       "Sum",
-                                       "Tanh",
-                                       "TensorArrayReadV3",
-                                       "TensorArrayWriteV3",
-                                       "TensorListPushBack",
-                                       "Tile",
-                                       "Transpose",
-                                       "ZerosLike"};
-
 using Values = absl::flat_hash_set<Output>;
 
-// False for what reads or writes an array at another place than a variable of the loop says. An
-// array has an element for each iteration, but perhaps none at a number that was computed.
+// True for what reads or writes an array at the place that a variable of the loop gives. An array
+// has an element for each iteration, but perhaps none at a number that was computed.
 bool ReadsOrWritesInTurn(const StepItem& item, const Values& variables) {
   const std::string& op = item.node->op().name;
   const bool has_place = op == "TensorArrayReadV3" || op == "TensorArrayWriteV3";
-  return !has_place || variables.contains(item.inputs[1]);
+  return has_place && variables.contains(item.inputs[1]);
 }
 
 // True if the operation may run in an iteration that nobody asked for. `variables`: their values in
 // the body.
 bool MayRunInVain(const StepItem& item, const Values& variables) {
-  if (item.is_inner() || !ReadsOrWritesInTurn(item, variables)) return false;
+  if (item.is_inner()) return false;
   const Node& node = *item.node;
   switch (RoleOf(node.op().name)) {
     case StructuralRole::kNothing:
@@ -98,7 +36,7 @@ bool MayRunInVain(const StepItem& item, const Values& variables) {
     case StructuralRole::kConstant: return true;
     default: break;
   }
-  return absl::c_linear_search(kIdle, node.op().name);
+  return node.op().is_speculatable || ReadsOrWritesInTurn(item, variables);
 }
 
 bool MayBeMasked(DataType dtype) { return IsFloating(dtype) || IsComplex(dtype); }

@@ -6,10 +6,24 @@
 #include <vector>
 
 #include "core/loops/raise_loops_fixture.h"
+#include "framework/op_registry.h"
+#include "framework/shape_context.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
 namespace {
+
+MILLSTREAM_OP("TestNeverFails")
+    .Input("x: float")
+    .Output("y: float")
+    .Speculatable()
+    .Shape(UnchangedShape)
+    .Doc("Computes anything.");
+MILLSTREAM_OP("TestMayFail")
+    .Input("x: float")
+    .Output("y: float")
+    .Shape(UnchangedShape)
+    .Doc("Computes anything but of some numbers.");
 
 class UnrollLoopsTest : public RaiseLoopsTest {
  protected:
@@ -99,6 +113,17 @@ class UnrollLoopsTest : public RaiseLoopsTest {
         });
   }
   Output Length() { return Placeholder("length", DataType::kInt32, PartialShape::Scalar()); }
+  // How many loops are left of one that may run on in vain, with this op on its variable.
+  size_t LoopsLeft(const char* op) {
+    const Output length = Length();
+    const Output matrix = Enter(Matrix(), "loop", true);
+    const Loop loop = UntilLength(length, true, [&](const Output& x) {
+      return Op("MatMul", {Op(op, {x}), matrix});
+    });
+    const StepSignature signature{{matrix_, length}, {loop.exits[1]}, {}};
+    const PrunedGraph pruned = Prune(graph, signature).value();
+    return RaiseLoops(pruned, signature, &RunsAtOnce, true, true).value()->pruned.loops.size();
+  }
 
   const Tensor value_ = Tensor::Of<float>(Shape({2, 2}), {1, 2, -1, 1});
 
@@ -226,6 +251,14 @@ TEST_F(UnrollLoopsTest, IterationsThatCouldFailDoNotRunInVain) {
     return Op("MatMul", {Op("GatherV2", {x, row, axis}), x});
   });
   EXPECT_EQ(Count("_Loop", {loop.exits[1]}, {{length, Tensor::Scalar<int32_t>(2)}}), 1);
+}
+
+TEST_F(UnrollLoopsTest, IterationsOfSpeculatableOpsMayRunInVain) {
+  EXPECT_EQ(LoopsLeft("TestNeverFails"), 0u);
+}
+
+TEST_F(UnrollLoopsTest, IterationsOfOtherOpsDoNotRunInVain) {
+  EXPECT_EQ(LoopsLeft("TestMayFail"), 1u);
 }
 
 // Its gradient would be 0 times an infinity.

@@ -19,10 +19,11 @@
 #include "core/import/graph_def.h"
 #include "core/io/write_file.h"
 #include "core/numerics/numeric_scan.h"
-#include "core/numerics/update_rule.h"
 #include "core/resources/run_time_handle.h"
 #include "core/resources/variable.h"
 #include "core/step/step_context.h"
+#include "framework/numeric_bounds.h"
+#include "framework/op_def.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/host_tensor.h"
 
@@ -32,9 +33,6 @@ namespace {
 // A message of the format that files have is smaller than two gigabytes.
 constexpr int64_t kMostBytesSaved = int64_t{1} << 30;
 constexpr size_t kMostRangesNamed = 8;
-// Rules of updates hold for kernels of this plugin. A kernel of another plugin may compute an
-// update in another way.
-constexpr absl::string_view kCpuPlugin = "millstream_cpu";
 
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
 // results.
@@ -108,16 +106,21 @@ StatusOr<Tensor> CopyOfValue(Variable* variable, const Tensor& spare) {
   return spare;
 }
 
-std::optional<UpdateRule> RuleOf(const KernelInstance& kernel) {
-  if (kernel.registration().plugin != kCpuPlugin) return std::nullopt;
-  return UpdateRule::Of(kernel.call());
+// Null if bounds of what the kernel makes of variables are not known. The rule of an op holds for
+// kernels that compute what the op's documentation says. A kernel that does not declare this may
+// compute anything.
+BoundsRule RuleOf(const KernelInstance& kernel) {
+  const OpCall& call = kernel.call();
+  const bool has_rule =
+      kernel.registration().keeps_update_bounds && call.op->bounds_rule != nullptr;
+  return has_rule ? call.op->bounds_rule(*call.attrs) : nullptr;
 }
 
 bool IsUsed(const MS_Frame& frame, uint32_t output) {
   return ((frame.outputs_used[output / 64] >> (output % 64)) & 1) != 0;
 }
 
-// Whether the view is of the value of a variable among the inputs of which nothing is to be found.
+// True if the view shows the value of a variable among the inputs that is known to be finite.
 bool IsKnownFinite(const MS_TensorView& view, const MS_Frame& frame) {
   for (uint32_t i = 0; i < frame.n_in; ++i) {
     Variable* const variable = VariableOf(frame.inputs[i]);
@@ -127,7 +130,8 @@ bool IsKnownFinite(const MS_TensorView& view, const MS_Frame& frame) {
   return false;
 }
 
-// A node that gives a variable's value as it is has looked at the variable.
+// Notes in variables that their values are finite, where the outputs, which were scanned, are these
+// values.
 void NoteRead(const MS_Frame& frame) {
   for (uint32_t i = 0; i < frame.n_in; ++i) {
     Variable* const variable = VariableOf(frame.inputs[i]);
@@ -181,14 +185,14 @@ struct NumericChecks::CheckedKernel {
 
   NumericChecks* const checks;
   const KernelInstance* const kernel;
-  const std::optional<UpdateRule> rule;
+  const BoundsRule rule;  // null: none
   absl::Mutex mutex;
   std::vector<std::vector<Tensor>> unused ABSL_GUARDED_BY(mutex);  // memory for further steps
 };
 
 NumericChecks::BoundedUpdate NumericChecks::CheckedKernel::FindUpdate(MS_Frame* frame) const {
   BoundedUpdate update;
-  if (!rule) return update;
+  if (rule == nullptr) return update;
   NumericBoundsList before;
   for (uint32_t i = 0; i < frame->n_in; ++i) {
     const MS_TensorView& view = frame->inputs[i];
@@ -203,7 +207,7 @@ NumericChecks::BoundedUpdate NumericChecks::CheckedKernel::FindUpdate(MS_Frame* 
     if (!bounds) return {};
     before.push_back(*bounds);
   }
-  const NumericBoundsList after = rule->After(before);
+  const NumericBoundsList after = rule(before);
   if (after.size() != update.changes.size()) return {};
   for (size_t i = 0; i < after.size(); ++i) update.changes[i].after = after[i];
   return update;

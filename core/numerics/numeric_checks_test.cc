@@ -11,8 +11,10 @@
 #include "core/resources/variable.h"
 #include "core/testing/kernel_bodies.h"
 #include "core/testing/session_fixture.h"
+#include "framework/op_registry.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
+#include "framework/shape_context.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -196,12 +198,13 @@ MS_Status* Spoil(void* user, MS_Frame* frame) {
   return nullptr;
 }
 
-void RegisterSpoiling(const char* op, const char* plugin, int num_more) {
+void RegisterSpoiling(const char* op, bool keeps_bounds, int num_more) {
   KernelRegistration kernel;
   kernel.op = op;
   kernel.device_type = kAnyDevice;
   kernel.label = "spoiling";
-  kernel.plugin = plugin;
+  kernel.plugin = "test";
+  kernel.keeps_update_bounds = keeps_bounds;
   kernel.user = new int(num_more);  // lives as long as the registration
   kernel.create = [](void* user, const MS_KernelInfo*, void** state) -> MS_Status* {
     *state = user;
@@ -212,13 +215,66 @@ void RegisterSpoiling(const char* op, const char* plugin, int num_more) {
 }
 
 // One that bears the name of an op need not compute it.
-TEST_F(BoundsTest, AnotherPluginsKernelIsAlwaysLookedAt) {
-  RegisterSpoiling("AssignAddVariableOp", "millstream_cpu_of_acme", 0);
+TEST_F(BoundsTest, AKernelThatDeclaresNoBoundsIsAlwaysLookedAt) {
+  RegisterSpoiling("AssignAddVariableOp", /*keeps_bounds=*/false, 0);
   const Node* const add = Addition(1);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({add}), absl::OkStatus());
   ASSERT_TRUE(Bounds().has_value());
   ExpectError(Execute({Addition(1, "spoiling")}), absl::StatusCode::kInvalidArgument,
               {"in the variable w: 4 to 4, 1 infinity of 2"});
+}
+
+// Writes what is in variable 0.
+MS_Status* WriteAgain(void*, MS_Frame* frame) {
+  const uint32_t input = 0;
+  const uint32_t mode = MS_LOCK_WRITE;
+  MS_LockSet* locks = nullptr;
+  MS_TensorView value = {};
+  MS_Status* failed = ResourceApi()->vars_lock(frame, &input, &mode, 1, &locks);
+  if (failed == nullptr) failed = ResourceApi()->var_prepare_write(locks, 0, &value);
+  if (failed == nullptr) ResourceApi()->vars_unlock(locks);
+  return failed;
+}
+
+KernelRegistration WritingKernel(const char* op) {
+  KernelRegistration kernel;
+  kernel.op = op;
+  kernel.device_type = kAnyDevice;
+  kernel.plugin = "test";
+  kernel.keeps_update_bounds = true;
+  kernel.create = [](void*, const MS_KernelInfo*, void**) -> MS_Status* { return nullptr; };
+  kernel.compute = &WriteAgain;
+  return kernel;
+}
+
+NumericBoundsList UpToAHundred(absl::Span<const NumericBounds>) {
+  return {NumericBounds{-100, 100}};
+}
+
+MILLSTREAM_OP("TestBoundedUpdate")
+    .Input("resource: resource")
+    .Stateful()
+    .UpdateBounds([](const AttrMap&) -> BoundsRule { return &UpToAHundred; })
+    .Shape(NoOutputs)
+    .Doc("Leaves no number above 100.");
+MILLSTREAM_OP("TestUpdate")
+    .Input("resource: resource")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Doc("Leaves any numbers.");
+
+TEST_F(BoundsTest, AreThoseOfTheRuleThatTheOpDeclares) {
+  ASSERT_EQ(KernelRegistry::Global()->Commit(
+                {WritingKernel("TestBoundedUpdate"), WritingKernel("TestUpdate")}),
+            absl::OkStatus());
+  const auto high_after = [&](const char* op) {
+    EXPECT_EQ(Execute({Assign(w_, Constant(Values<float>({1, 2})))}), absl::OkStatus());
+    const Node* const update = build.NodeOf(op, {w_});
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(Execute({update}), absl::OkStatus());
+    return Bounds().value_or(NumericBounds()).high;
+  };
+  EXPECT_EQ(high_after("TestUpdate"), 2) << "it was looked at";
+  EXPECT_EQ(high_after("TestBoundedUpdate"), 100) << "nobody has looked";
 }
 
 // The bounds hold of what several steps made at once, or nobody claims to know any.
@@ -273,7 +329,7 @@ TEST_F(BoundsTest, AreFollowedThroughTheStepsOfOptimizers) {
 // Who else wrote a slot may have made of the variable what the bounds do not say: here a kernel
 // that writes the slot twice, as if somebody had come between.
 TEST_F(BoundsTest, AnUpdateBesideAnotherOneIsLookedAtInAllItsVariables) {
-  RegisterSpoiling("ResourceApplyAdagrad", "millstream_cpu", 2);
+  RegisterSpoiling("ResourceApplyAdagrad", /*keeps_bounds=*/true, 2);
   const Output accum = Variable("accum", DataType::kFloat, {2});
   EXPECT_EQ(Execute({Assign(accum, Constant(Values<float>({1, 1})))}), absl::OkStatus());
   const Output gradient = Constant(Values<float>({1, 1}));

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/resources/numeric_bounds.h"
+#include "framework/numeric_bounds.h"
 #include "framework/plugin/plugin.h"
 
 namespace millstream {

@@ -6,10 +6,24 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
+#include "framework/op_registry.h"
+#include "framework/shape_context.h"
 #include "gtest/gtest.h"
 
 namespace millstream {
 namespace {
+
+MILLSTREAM_OP("TestNames")
+    .Input("x: float")
+    .Output("y: float")
+    .CostsNothing()
+    .Shape(UnchangedShape)
+    .Doc("Gives its input another name.");
+MILLSTREAM_OP("TestMoves")
+    .Input("x: float")
+    .Output("y: float")
+    .Shape(UnchangedShape)
+    .Doc("Copies its input.");
 
 constexpr int kHost = 0;
 constexpr int kFirst = 1;
@@ -47,6 +61,11 @@ class CostModelTest : public ::testing::Test {
 TEST_F(CostModelTest, AProductCostsAsManyOperationsAsItHas) {
   const Node* const product = Added("MatMul", {Matrix(8, 16), Matrix(16, 4)});
   EXPECT_EQ(WorkOf(product).operations, 2 * 8 * 16 * 4);
+}
+
+TEST_F(CostModelTest, AnOpThatDeclaresSoCostsNothing) {
+  EXPECT_TRUE(WorkOf(Added("TestNames", {Matrix(8, 16)})).is_nothing());
+  EXPECT_GE(WorkOf(Added("TestMoves", {Matrix(8, 16)})).bytes, 2 * 8 * 16 * 4);
 }
 
 TEST_F(CostModelTest, MoreToDoIsEstimatedToTakeLonger) {

@@ -7,7 +7,7 @@
 namespace millstream {
 namespace {
 
-// A string has no fixed size.
+// A guess: the sizes of strings are not known before they are computed.
 constexpr double kStringBytes = 32;
 
 double Operations(const Node& node, const std::vector<PartialShape>& inputs,
@@ -16,10 +16,9 @@ double Operations(const Node& node, const std::vector<PartialShape>& inputs,
   return cost == nullptr ? 0 : cost(inputs, outputs);
 }
 
-// Names and moves nothing, or shares the memory that is there.
+// True if an execution computes nothing and moves no bytes.
 bool IsFree(const Node& node) {
-  if (node.op().name == "ReadVariableOp") return true;
-  return RoleOf(node.op().name) != StructuralRole::kKernel;
+  return node.op().costs_nothing || RoleOf(node.op().name) != StructuralRole::kKernel;
 }
 
 }  // namespace

@@ -20,12 +20,6 @@
 namespace millstream {
 namespace {
 
-// Ops whose outputs exist already: in a variable, a list, an array. A place in the slab would be a
-// copy.
-constexpr absl::string_view kSharing[] = {"ReadVariableOp", "TensorArrayReadV2",
-                                          "TensorArrayReadV3", "TensorListGetItem",
-                                          "TensorListPopBack"};
-
 bool IsHandle(const Output& output) { return output.dtype() == DataType::kResource; }
 
 // Stands for nodes that do nothing in graphs that run as written.
@@ -221,8 +215,7 @@ Root& PlanCompiler::AddOutput(const Output& output, RootKind kind, Instruction* 
 Status PlanCompiler::AddKernel(const StepOp& op) {
   const Node* const node = op.node;
   MS_ASSIGN_OR_RETURN(KernelInstance * kernel, KernelOf(node));
-  const bool shares =
-      settings_.features.variables && absl::c_linear_search(kSharing, node->op().name);
+  const bool shares = settings_.features.variables && node->op().shares_outputs;
   Instruction instruction;
   instruction.node = node;
   instruction.kernel = kernel;

@@ -14,6 +14,9 @@
 #include "core/plan/running_steps.h"
 #include "core/resources/resource_manager.h"
 #include "core/testing/session_fixture.h"
+#include "framework/op_registry.h"
+#include "framework/plugin/kernel_registry.h"
+#include "framework/shape_context.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,6 +29,29 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+MILLSTREAM_OP("TestHolds")
+    .Input("x: float")
+    .Output("y: float")
+    .SharesOutputs()
+    .Shape(UnchangedShape)
+    .Doc("Gives a tensor that exists already.");
+MILLSTREAM_OP("TestMakes")
+    .Input("x: float")
+    .Output("y: float")
+    .Shape(UnchangedShape)
+    .Doc("Makes a tensor.");
+
+// A kernel for plans that do not run.
+KernelRegistration IdleKernel(const char* op) {
+  KernelRegistration kernel;
+  kernel.op = op;
+  kernel.device_type = kAnyDevice;
+  kernel.plugin = "test";
+  kernel.create = [](void*, const MS_KernelInfo*, void**) -> MS_Status* { return nullptr; };
+  kernel.compute = [](void*, MS_Frame*) -> MS_Status* { return nullptr; };
+  return kernel;
+}
 
 class PlanTest : public SessionTest {
  protected:
@@ -405,6 +431,17 @@ TEST_F(PlanTest, WithoutViewsHandlesStillHaveOtherNames) {
   const Output y = Op("Neg", {Read(Op("Identity", {w}))});
   Without("views");
   EXPECT_THAT(OpsOf(*Compile({{}, {y}, {}})), ElementsAre("ReadVariableOp", "Neg"));
+}
+
+TEST_F(PlanTest, AnOpThatSharesItsOutputsHasNoPlaceForThem) {
+  ASSERT_EQ(KernelRegistry::Global()->Commit({IdleKernel("TestHolds"), IdleKernel("TestMakes")}),
+            absl::OkStatus());
+  const Output x = Placeholder("x", DataType::kFloat);
+  const auto kind_of = [&](const char* op) {
+    return OutputRoot(*Compile({{x}, {Op("Exp", {Op(op, {x})})}, {}}, {{1000}}), 0).kind;
+  };
+  EXPECT_EQ(kind_of("TestHolds"), RootKind::kSlot);
+  EXPECT_EQ(kind_of("TestMakes"), RootKind::kPlanned);
 }
 
 TEST_F(PlanTest, WithoutVariablesAReadCopies) {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "core/resources/numeric_bounds.h"
 #include "core/resources/resource.h"
 #include "framework/dtype.h"
+#include "framework/numeric_bounds.h"
 #include "framework/plugin/plugin.h"
 #include "framework/shape.h"
 #include "framework/status.h"

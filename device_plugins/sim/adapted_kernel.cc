@@ -209,6 +209,7 @@ bool AddConstraint(const MS_TypeConstraint& constraint, AdaptedKernel* kernel) {
 MS_KernelDef MakeSimDefinition(const MS_KernelDef& cpu, bool is_capture_safe,
                                AdaptedKernel* kernel) {
   MS_KernelDef sim = cpu;
+  sim.head.ext = nullptr;  // extensions describe the CPU's kernel
   if (is_capture_safe && !kernel->is_shaped_by_values) sim.flags |= MS_KERNEL_CAPTURE_SAFE;
   sim.op = ms::ToAbi(kernel->op);
   sim.label = ms::ToAbi(kernel->label);

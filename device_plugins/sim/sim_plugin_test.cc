@@ -66,6 +66,9 @@ TEST_F(SimPluginTest, BringsKernelsForItsDevices) {
   const auto add = kernels_.Find("AddV2", "SIM", attrs);
   ASSERT_TRUE(add.ok()) << add.status();
   EXPECT_NE((*add)->flags & MS_KERNEL_CAPTURE_SAFE, 0u);
+  const auto assign = kernels_.Find("AssignAddVariableOp", "SIM", attrs);
+  ASSERT_TRUE(assign.ok()) << assign.status();
+  EXPECT_FALSE((*assign)->keeps_update_bounds) << "what the CPU's kernel declares is its own";
   EXPECT_FALSE(kernels_.Find("RandomUniform", "CPU", attrs).ok());
   SetAttr(&attrs, "T", DataType::kString);
   EXPECT_FALSE(kernels_.Find("AddV2", "SIM", attrs).ok()) << "strings are the host's";

@@ -187,6 +187,7 @@ MILLSTREAM_OP("Select")
     .Output("output: T")
     .Attr("T: type")
     .KeepsFinite()
+    .Speculatable()
     .Shape(SelectShape)
     .Doc(R"(Takes from t where condition is true, and from e elsewhere.
 
@@ -200,6 +201,7 @@ MILLSTREAM_OP("SelectV2")
     .Output("output: T")
     .Attr("T: type")
     .KeepsFinite()
+    .Speculatable()
     .Shape(SelectV2Shape)
     .Doc(R"(Takes from t where condition is true, and from e elsewhere.
 

@@ -266,6 +266,7 @@ MILLSTREAM_OP("Tile")
     .Attr("T: type")
     .Attr(TypeAttr("Tmultiples", kIndexTypes, " = int32"))
     .KeepsFinite()
+    .Speculatable()
     .Shape(TileShape)
     .Doc(R"(Repeats a tensor along its dimensions.
 
@@ -293,6 +294,7 @@ MILLSTREAM_OP("Transpose")
     .Attr("T: type")
     .Attr(TypeAttr("Tperm", kIndexTypes, " = int32"))
     .KeepsFinite()
+    .Speculatable()
     .Shape(TransposeShape)
     .Doc(R"(Permutes the dimensions of a tensor.
 

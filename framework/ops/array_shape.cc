@@ -350,6 +350,7 @@ MILLSTREAM_OP("ExpandDims")
     .Attr("T: type")
     .Attr(TypeAttr("Tdim", kIndexTypes, " = int32"))
     .KeepsFinite()
+    .Speculatable()
     .Shape(ExpandDimsShape)
     .Value(ForwardIndexValue)
     .Doc(R"(Inserts a dimension of size 1.
@@ -363,6 +364,7 @@ MILLSTREAM_OP("Squeeze")
     .Attr("T: type")
     .Attr("squeeze_dims: list(int) >= 0 = []")
     .KeepsFinite()
+    .Speculatable()
     .Shape(SqueezeShape)
     .Value(ForwardIndexValue)
     .Doc(R"(Drops dimensions of size 1.
@@ -376,6 +378,7 @@ MILLSTREAM_OP("Shape")
     .Output("output: out_type")
     .Attr("T: type")
     .Attr(TypeAttr("out_type", kIndexTypes, " = int32"))
+    .Speculatable()
     .Shape(ShapeShape)
     .Value(ShapeValue)
     .Doc(R"(Gives the sizes of a tensor's dimensions, as a vector.)");
@@ -412,6 +415,7 @@ MILLSTREAM_OP("ZerosLike")
     .Output("y: T")
     .Attr("T: type")
     .KeepsFinite()
+    .Speculatable()
     .Shape(UnchangedShape)
     .Doc(R"(Gives zeros in the shape of x.)");
 
@@ -422,6 +426,7 @@ MILLSTREAM_OP("OnesLike")
         "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, int64, complex64, "
         "complex128, bool}")
     .KeepsFinite()
+    .Speculatable()
     .Shape(UnchangedShape)
     .Doc(R"(Gives ones in the shape of x.)");
 

@@ -62,6 +62,11 @@ OptimizerSpec& OptimizerSpec::Shape(ShapeFunction function) {
   return *this;
 }
 
+OptimizerSpec& OptimizerSpec::UpdateBounds(BoundsRuleFunction function) {
+  on_handles_.UpdateBounds(function);
+  return *this;
+}
+
 OptimizerSpec& OptimizerSpec::Doc(absl::string_view doc) {
   on_handles_.Doc(doc);
   return *this;

@@ -35,6 +35,8 @@ class OptimizerSpec {
   OptimizerSpec& NotOnReferences();
   OptimizerSpec& Attr(absl::string_view spec);
   OptimizerSpec& Shape(ShapeFunction function);
+  // Of the op on handles alone.
+  OptimizerSpec& UpdateBounds(BoundsRuleFunction function);
   // Of the op on handles; the others refer to it.
   OptimizerSpec& Doc(absl::string_view doc);
 

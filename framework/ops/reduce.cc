@@ -116,13 +116,19 @@ void ArgReduction(OpSpec* spec) {
       .Shape(ArgReductionShape);
 }
 
-MILLSTREAM_OP("Sum").With(NumberReduction).Doc(R"(Adds up elements along some dimensions.
+MILLSTREAM_OP("Sum")
+    .With(NumberReduction)
+    .Speculatable()
+    .Doc(R"(Adds up elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 sum is 0.)");
 
-MILLSTREAM_OP("Mean").With(NumberReduction).Doc(R"(Averages elements along some dimensions.
+MILLSTREAM_OP("Mean")
+    .With(NumberReduction)
+    .Speculatable()
+    .Doc(R"(Averages elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
@@ -145,7 +151,10 @@ The dimensions in reduction_indices, a scalar or vector of axes without repetiti
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. An empty
 product is 1.)");
 
-MILLSTREAM_OP("Max").With(NumberReduction).Doc(R"(Finds the largest elements along some dimensions.
+MILLSTREAM_OP("Max")
+    .With(NumberReduction)
+    .Speculatable()
+    .Doc(R"(Finds the largest elements along some dimensions.
 
 The dimensions in reduction_indices, a scalar or vector of axes without repetition, are
 dropped, or stay with size 1 if keep_dims is set; negative axes count from the end. Of

@@ -49,6 +49,10 @@ std::string FlagsText(const OpDef& op) {
   if (op.is_elementwise) absl::StrAppend(&text, " elementwise");
   if (op.keeps_finite != nullptr) absl::StrAppend(&text, " keeps_finite");
   if (op.cost_function != nullptr) absl::StrAppend(&text, " cost");
+  if (op.costs_nothing) absl::StrAppend(&text, " costs_nothing");
+  if (op.is_speculatable) absl::StrAppend(&text, " speculatable");
+  if (op.shares_outputs) absl::StrAppend(&text, " shares_outputs");
+  if (op.bounds_rule != nullptr) absl::StrAppend(&text, " update_bounds");
   if (!op.touches.empty()) {
     absl::StrAppend(&text, " touches {", absl::StrJoin(op.touches, ", "), "}");
   }

@@ -262,6 +262,7 @@ has another type or shape than the array allows.)");
 MILLSTREAM_OP("TensorArrayReadV3")
     .Input("handle: resource")
     .With(Reads)
+    .SharesOutputs()
     .Doc(R"(Reads an element of an array.
 
 An element that was not written is zero if its shape is known. INVALID_ARGUMENT if it is not, if
@@ -327,6 +328,7 @@ MILLSTREAM_OP("TensorArrayWriteV2")
 MILLSTREAM_OP("TensorArrayReadV2")
     .Input("handle: string")
     .With(Reads)
+    .SharesOutputs()
     .Doc(R"(TensorArrayReadV3 for an array of TensorArrayV2.)");
 
 MILLSTREAM_OP("TensorArrayGatherV2")

@@ -274,6 +274,7 @@ MILLSTREAM_OP("TensorListPushBack")
     .Input("tensor: element_dtype")
     .Output("output_handle: variant")
     .Attr("element_dtype: type")
+    .Speculatable()
     .Shape(PushBackShape)
     .Doc(R"(Gives a list with tensor added as its last element.
 
@@ -286,6 +287,7 @@ MILLSTREAM_OP("TensorListPopBack")
     .Output("output_handle: variant")
     .Output("tensor: element_dtype")
     .Attr("element_dtype: type")
+    .SharesOutputs()
     .Shape(PopBackShape)
     .Doc(R"(Gives a list without its last element, and that element.
 
@@ -325,6 +327,7 @@ MILLSTREAM_OP("TensorListGetItem")
     .Input("element_shape: int32")
     .Output("item: element_dtype")
     .Attr("element_dtype: type")
+    .SharesOutputs()
     .Shape(GetItemShape)
     .Doc(R"(Gives the element of a list at index.
 

@@ -1,6 +1,7 @@
 // The updates of optimizers, which change variables in place.
 #include "framework/ops/optimizer_op.h"
 #include "framework/ops/type_sets.h"
+#include "framework/ops/update_bounds.h"
 #include "framework/ops/variable_updates.h"
 #include "framework/shape_context.h"
 
@@ -12,6 +13,7 @@ MILLSTREAM_OPTIMIZER_OP("ApplyGradientDescent", "var")
     .Gradient("delta", "T")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
+    .UpdateBounds(GradientDescentBounds)
     .Shape(StepShape<1, 2>)
     .Doc(R"(Goes one step of gradient descent: var -= alpha * delta.
 
@@ -24,6 +26,7 @@ MILLSTREAM_OPTIMIZER_OP("ApplyMomentum", "var", "accum")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("use_nesterov: bool = false")
+    .UpdateBounds(MomentumBounds)
     .Shape(StepShape<2, 3>)
     .Doc(R"(Goes one step of gradient descent with momentum.
 
@@ -36,6 +39,7 @@ MILLSTREAM_OPTIMIZER_OP("ApplyAdagrad", "var", "accum")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("update_slots: bool = true")
+    .UpdateBounds(AdagradBounds)
     .Shape(StepShape<2, 3>)
     .Doc(R"(Goes one step of Adagrad (Duchi, Hazan and Singer, 2011).
 
@@ -53,6 +57,7 @@ MILLSTREAM_OPTIMIZER_OP("ApplyAdam", "var", "m", "v")
     .Attr(TypeAttr("T", kNumberTypes))
     .Attr("use_locking: bool = false")
     .Attr("use_nesterov: bool = false")
+    .UpdateBounds(AdamBounds)
     .Shape(StepShape<3, 9>)
     .Doc(R"(Goes one step of Adam (Kingma and Ba, 2015).
 

@@ -6,6 +6,7 @@
 #include "framework/ops/gather_shape.h"
 #include "framework/ops/op_errors.h"
 #include "framework/ops/type_sets.h"
+#include "framework/ops/update_bounds.h"
 #include "framework/ops/variable_handles.h"
 #include "framework/ops/variable_updates.h"
 #include "framework/shape_context.h"
@@ -103,6 +104,9 @@ MILLSTREAM_OP("ReadVariableOp")
     .Output("value: dtype")
     .Attr("dtype: type")
     .Stateful()
+    .Speculatable()
+    .SharesOutputs()
+    .CostsNothing()
     .Shape(ReadVariableShape)
     .Doc(R"(Gives the value of a variable.
 
@@ -125,6 +129,7 @@ MILLSTREAM_OP("AssignAddVariableOp")
     .Input("value: dtype")
     .Attr("dtype: type")
     .Stateful()
+    .UpdateBounds(AssignmentBounds)
     .Shape(AssignVariableShape)
     .Doc(R"(Adds a tensor of the same shape to a variable.
 
@@ -135,6 +140,7 @@ MILLSTREAM_OP("AssignSubVariableOp")
     .Input("value: dtype")
     .Attr("dtype: type")
     .Stateful()
+    .UpdateBounds(AssignmentBounds)
     .Shape(AssignVariableShape)
     .Doc(R"(Subtracts a tensor of the same shape from a variable.
 

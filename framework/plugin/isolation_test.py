@@ -15,6 +15,7 @@ import pytest
 ROOT = pathlib.Path.cwd()
 PLUGIN_HEADERS = {
     "framework/plugin/host_device.hpp",
+    "framework/plugin/kernel_extensions.h",
     "framework/plugin/option_schema.hpp",
     "framework/plugin/plugin.h",
     "framework/plugin/plugin.hpp",

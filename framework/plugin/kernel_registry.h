@@ -33,8 +33,9 @@ struct KernelRegistration {
   std::string plugin;       // who registered it; "core" for structural ops
   bool is_builtin = false;  // the plugin comes with the host
   int32_t priority = 0;
-  uint32_t flags = 0;            // MS_KERNEL_*
-  bool has_all_in_host = false;  // of core's: all inputs and outputs are in host memory
+  uint32_t flags = 0;                // MS_KERNEL_*
+  bool has_all_in_host = false;      // of core's: all inputs and outputs are in host memory
+  bool keeps_update_bounds = false;  // MS_EXT_BOUNDED_UPDATE
   std::vector<Constraint> constraints;
   std::vector<std::string> host_args;
   std::vector<MS_InPlacePair> in_place;

@@ -556,6 +556,10 @@ class KernelOptions {
     flags_ |= flags;
     return *this;
   }
+  KernelOptions& Extension(const MS_Ext* extension) {  // which lives for ever
+    extension_ = extension;
+    return *this;
+  }
   KernelOptions& Label(const char* label) {
     label_ = label;
     return *this;
@@ -578,6 +582,7 @@ class KernelOptions {
   std::list<Constraint> constraints_;
   std::vector<const char*> host_args_;
   std::vector<MS_InPlacePair> in_place_;
+  const MS_Ext* extension_ = nullptr;
   uint32_t flags_ = 0;
   int32_t priority_ = 0;
   const char* label_ = "";
@@ -595,7 +600,6 @@ template <typename K>
 struct HasSpecialize<
     K, std::void_t<decltype(std::declval<const K&>().Specialize(std::declval<Specialization&>()))>>
     : std::true_type {};
-
 template <typename K, typename = void>
 struct HasSupports : std::false_type {};
 template <typename K>
@@ -607,9 +611,8 @@ template <typename K>
 struct IsAsync<K, std::void_t<decltype(std::declval<const K&>().ComputeAsync(
                       std::declval<Frame>(), std::declval<Done>()))>> : std::true_type {};
 
-// A class that serves many kernels has a constructor from one of its own
-//   struct Row { ... };
-// which each registration gives it, and which lives for ever.
+// A class that serves many kernels has a constructor from its own `struct Row { ... };`, which each
+// registration gives it, and which lives for ever.
 template <typename K, typename = void>
 struct HasRow : std::false_type {};
 template <typename K>
@@ -712,7 +715,7 @@ class KernelEntry {
     for (const char* name : options_.host_args_) host_args.push_back(ToAbi(name));
 
     MS_KernelDef def{};
-    def.head.size = sizeof(def);
+    def.head = {sizeof(def), 0, options_.extension_};
     def.op = ToAbi(op_);
     def.device_type = ToAbi(options_.device_type_);
     def.label = ToAbi(options_.label_);

@@ -9,14 +9,20 @@ import pytest
 ROOT = pathlib.Path.cwd()
 C_FLAGS = ["-pedantic", "-Wall", "-Wextra", "-Wpadded", "-Wundef", "-Werror", "-fsyntax-only"]
 CPP_FLAGS = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-# Uses what plugin.h gives as macros, which compile only where they are used.
+# Uses what the headers give as macros, which compile only where they are used.
 USER = """
+#include "framework/plugin/kernel_extensions.h"
 #include "framework/plugin/plugin.h"
 MS_PLUGIN_NOTE("user", "", 0, MS_CPU_AVX2, MS_PLUGIN_KERNELS_ONLY);
 int Knows(const MS_KernelDef* kernel);
 int Knows(const MS_KernelDef* kernel) { return MS_HAS(kernel, specialize) ? 1 : 0; }
 int CanDefer(const MS_CtxApi* ctx);
 int CanDefer(const MS_CtxApi* ctx) { return MS_HAS(ctx, defer_release) ? 1 : 0; }
+void Bound(MS_KernelDef* kernel);
+void Bound(MS_KernelDef* kernel) {
+  static const MS_Ext bounded = {{sizeof(MS_Ext), 0, NULL}, MS_EXT_BOUNDED_UPDATE};
+  kernel->head.ext = &bounded;
+}
 """
 
 

@@ -2,6 +2,7 @@
 
 PLUGIN_HEADERS = [
     "host_device.hpp",
+    "kernel_extensions.h",
     "option_schema.hpp",
     "plugin.h",
     "plugin.hpp",

@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_extensions.h"
 #include "framework/plugin/op_registration.h"
 #include "framework/plugin/plugin_limits.h"
 #include "framework/plugin/plugin_text.h"
@@ -92,6 +93,13 @@ Status CheckArrays(const MS_KernelDef& definition) {
                                 "MS_KernelDef.host_args"));
   return CheckArray(definition.in_place, definition.n_in_place, kMostKernelParts,
                     "MS_KernelDef.in_place");
+}
+
+// REQUIRES: the chain was checked by CheckHead.
+bool HasExtension(const MS_Head& head, uint64_t id) {
+  const MS_Ext* extension = head.ext;
+  while (extension != nullptr && extension->id != id) extension = extension->head.ext;
+  return extension != nullptr;
 }
 
 // Fills everything that needs the op's definition.
@@ -311,6 +319,7 @@ StatusOr<KernelRegistration> ReadKernelDef(const MS_KernelDef& definition,
   kernel.unspecialize = definition.unspecialize;
   kernel.supports = definition.supports;
   kernel.is_builtin = registrar.is_builtin;
+  kernel.keeps_update_bounds = HasExtension(definition.head, MS_EXT_BOUNDED_UPDATE);
 
   const Status status = ReadPlace(definition, registrar, &kernel);
   if (status.ok()) return kernel;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/plugin/host_status.h"
+#include "framework/plugin/kernel_extensions.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -189,6 +190,20 @@ TEST_F(RegistrarTest, AnOptionalExtensionIsPassedOverAndARequiredOneIsNot) {
   constraint_.head.ext = nullptr;
   constraint_.head.required = 1;
   ExpectRefused(absl::StatusCode::kUnimplemented, "MS_TypeConstraint requires features 1");
+}
+
+TEST_F(RegistrarTest, AnExtensionDeclaresThatUpdatesKeepTheirBounds) {
+  const MS_Ext bounded = {{sizeof(MS_Ext), 0, nullptr}, MS_EXT_BOUNDED_UPDATE};
+  const MS_Ext other = {{sizeof(MS_Ext), 0, nullptr}, 77};
+  const MS_Ext other_and_bounded = {{sizeof(MS_Ext), 0, &bounded}, 77};
+  const auto keeps_bounds = [&](const MS_Ext* extension) {
+    definition_.head.ext = extension;
+    return ReadKernelDef(definition_, registrar_).value().keeps_update_bounds;
+  };
+  EXPECT_FALSE(keeps_bounds(nullptr));
+  EXPECT_FALSE(keeps_bounds(&other));
+  EXPECT_TRUE(keeps_bounds(&bounded));
+  EXPECT_TRUE(keeps_bounds(&other_and_bounded));
 }
 
 TEST_F(RegistrarTest, AChainOfExtensionsThatCannotBeReadIsRefused) {

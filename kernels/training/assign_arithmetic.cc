@@ -42,7 +42,9 @@ class AssignArithmetic {
   uint64_t bytes_ = 0;
 };
 
-ms::KernelOptions Options() { return ms::KernelOptions().Types("dtype", TypesIn(kAllNumberTypes)); }
+ms::KernelOptions Options() {
+  return ms::KernelOptions().Types("dtype", TypesIn(kAllNumberTypes)).Extension(&kBoundedUpdate);
+}
 
 const ms::Registered assign_add =
     ms::RegisterRow<AssignArithmetic>("AssignAddVariableOp", kSumTable, Options());

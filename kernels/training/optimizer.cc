@@ -329,7 +329,7 @@ ms::KernelOptions OptionsOf(const Optimizer& optimizer) {
 }  // namespace
 
 ms::Registered RegisterApply(const Optimizer& optimizer, const char* op, const char* op_on_many) {
-  ms::RegisterRow<ApplySteps>(op, optimizer, OptionsOf(optimizer));
+  ms::RegisterRow<ApplySteps>(op, optimizer, OptionsOf(optimizer).Extension(&kBoundedUpdate));
   return ms::RegisterRow<ApplySteps>(op_on_many, optimizer, OptionsOf(optimizer));
 }
 

@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "framework/plugin/kernel_extensions.h"
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
 
 namespace millstream::kernels {
+
+// For KernelOptions::Extension, of kernels that compute what their op's documentation says.
+inline constexpr MS_Ext kBoundedUpdate = {{sizeof(MS_Ext), 0, nullptr}, MS_EXT_BOUNDED_UPDATE};
 
 // An op that reads a variable in passing answers NOT_FOUND, not FAILED_PRECONDITION, when it was
 // never assigned: graph programs know such an op's failing by that class.

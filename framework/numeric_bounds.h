@@ -1,9 +1,11 @@
 // Bounds of the elements of a tensor.
-#ifndef MILLSTREAM_CORE_RESOURCES_NUMERIC_BOUNDS_H_
-#define MILLSTREAM_CORE_RESOURCES_NUMERIC_BOUNDS_H_
+#ifndef MILLSTREAM_FRAMEWORK_NUMERIC_BOUNDS_H_
+#define MILLSTREAM_FRAMEWORK_NUMERIC_BOUNDS_H_
 
 #include <algorithm>
 #include <cmath>
+
+#include "absl/container/inlined_vector.h"
 
 namespace millstream {
 
@@ -15,6 +17,8 @@ struct NumericBounds {
   double Magnitude() const { return std::max(std::abs(low), std::abs(high)); }
 };
 
+using NumericBoundsList = absl::InlinedVector<NumericBounds, 10>;
+
 }  // namespace millstream
 
-#endif  // MILLSTREAM_CORE_RESOURCES_NUMERIC_BOUNDS_H_
+#endif  // MILLSTREAM_FRAMEWORK_NUMERIC_BOUNDS_H_

@@ -1,13 +1,15 @@
-#include "core/numerics/update_rule.h"
+#include "framework/ops/update_bounds.h"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "framework/dtype.h"
+#include "framework/numeric_bounds.h"
+#include "framework/status.h"
 
 namespace millstream {
 namespace {
@@ -38,31 +40,32 @@ NumericBoundsList Followed(NumericBoundsList after, std::initializer_list<double
 }
 
 // var + value, var - value.
-NumericBoundsList AfterAssignment(absl::Span<const NumericBounds> inputs, bool) {
+NumericBoundsList AfterAssignment(absl::Span<const NumericBounds> inputs) {
   return Followed({UpTo(Rounded(inputs[0].Magnitude() + inputs[1].Magnitude()))});
 }
 
 // var - alpha * delta.
-NumericBoundsList AfterDescent(absl::Span<const NumericBounds> inputs, bool) {
+NumericBoundsList AfterDescent(absl::Span<const NumericBounds> inputs) {
   const double step = Rounded(inputs[1].Magnitude() * inputs[2].Magnitude());
   return Followed({UpTo(Rounded(inputs[0].Magnitude() + step))});
 }
 
 // accum = momentum * accum + grad
 // var - lr * accum, or var - (lr * grad + lr * momentum * accum)
-NumericBoundsList AfterMomentum(absl::Span<const NumericBounds> inputs, bool use_nesterov) {
+template <bool use_nesterov>
+NumericBoundsList AfterMomentum(absl::Span<const NumericBounds> inputs) {
   const double rate = inputs[2].Magnitude();
   const double gradient = inputs[3].Magnitude();
   const double momentum = inputs[4].Magnitude();
   const double sum = Rounded(inputs[1].Magnitude() * momentum + gradient);
-  double step = Rounded(rate * sum);
-  if (use_nesterov) step = Rounded(rate * gradient + rate * Rounded(momentum * sum));
+  const double step = use_nesterov ? Rounded(rate * gradient + rate * Rounded(momentum * sum))
+                                   : Rounded(rate * sum);
   return Followed({UpTo(Rounded(inputs[0].Magnitude() + step)), UpTo(sum)}, {momentum * sum});
 }
 
 // accum + grad^2
 // var - lr * grad / sqrt(accum)
-NumericBoundsList AfterAdagrad(absl::Span<const NumericBounds> inputs, bool) {
+NumericBoundsList AfterAdagrad(absl::Span<const NumericBounds> inputs) {
   const NumericBounds& accum = inputs[1];
   if (accum.low < kLeastDivisor) return {};
   const double gradient = inputs[3].Magnitude();
@@ -75,7 +78,7 @@ NumericBoundsList AfterAdagrad(absl::Span<const NumericBounds> inputs, bool) {
 // rate = lr * sqrt(1 - beta2_power) / (1 - beta1_power)
 // m and v: as far from themselves towards grad and grad^2 as 1 - beta1 and 1 - beta2 say
 // var - rate * m / (sqrt(v) + epsilon); use_nesterov: of a mean of m and grad, no larger than they.
-NumericBoundsList AfterAdam(absl::Span<const NumericBounds> inputs, bool) {
+NumericBoundsList AfterAdam(absl::Span<const NumericBounds> inputs) {
   const NumericBounds& square = inputs[2];
   const NumericBounds& power1 = inputs[3];
   const NumericBounds& power2 = inputs[4];
@@ -94,32 +97,46 @@ NumericBoundsList AfterAdam(absl::Span<const NumericBounds> inputs, bool) {
                   {rate, numerator});
 }
 
-bool IsSet(const OpCall& call, absl::string_view attribute) {
-  const StatusOr<bool> value = call.Attr<bool>(attribute);
+// The rule for inputs that can be followed, all of them.
+template <BoundsRule rule>
+NumericBoundsList OfFollowed(absl::Span<const NumericBounds> inputs) {
+  return AllFollowed(inputs) ? rule(inputs) : NumericBoundsList();
+}
+
+// Whether the attribute is a type of which `Rounded` counts the rounding.
+bool IsCounted(const AttrMap& attrs, absl::string_view type_attr) {
+  const StatusOr<DataType> dtype = GetAttr<DataType>(attrs, type_attr);
+  return dtype.ok() && (*dtype == DataType::kFloat || *dtype == DataType::kDouble);
+}
+
+bool IsSet(const AttrMap& attrs, absl::string_view name) {
+  const StatusOr<bool> value = GetAttr<bool>(attrs, name);
   return value.ok() && *value;
 }
 
 }  // namespace
 
-NumericBoundsList UpdateRule::After(absl::Span<const NumericBounds> inputs) const {
-  return AllFollowed(inputs) ? function_(inputs, use_nesterov_) : NumericBoundsList();
+BoundsRule AssignmentBounds(const AttrMap& attrs) {
+  return IsCounted(attrs, "dtype") ? &OfFollowed<&AfterAssignment> : nullptr;
 }
 
-std::optional<UpdateRule> UpdateRule::Of(const OpCall& call) {
-  const std::string& op = call.op->name;
-  const bool is_assignment = op == "AssignAddVariableOp" || op == "AssignSubVariableOp";
-  const StatusOr<DataType> dtype = call.Attr<DataType>(is_assignment ? "dtype" : "T");
-  if (!dtype.ok() || (*dtype != DataType::kFloat && *dtype != DataType::kDouble)) return {};
-  if (is_assignment) return UpdateRule(&AfterAssignment, false);
-  if (op == "ResourceApplyGradientDescent") return UpdateRule(&AfterDescent, false);
-  if (op == "ResourceApplyMomentum") {
-    return UpdateRule(&AfterMomentum, IsSet(call, "use_nesterov"));
-  }
-  if (op == "ResourceApplyAdagrad" && IsSet(call, "update_slots")) {
-    return UpdateRule(&AfterAdagrad, false);
-  }
-  if (op == "ResourceApplyAdam") return UpdateRule(&AfterAdam, IsSet(call, "use_nesterov"));
-  return {};
+BoundsRule GradientDescentBounds(const AttrMap& attrs) {
+  return IsCounted(attrs, "T") ? &OfFollowed<&AfterDescent> : nullptr;
+}
+
+BoundsRule MomentumBounds(const AttrMap& attrs) {
+  if (!IsCounted(attrs, "T")) return nullptr;
+  return IsSet(attrs, "use_nesterov") ? &OfFollowed<&AfterMomentum<true>>
+                                      : &OfFollowed<&AfterMomentum<false>>;
+}
+
+BoundsRule AdagradBounds(const AttrMap& attrs) {
+  const bool has_rule = IsCounted(attrs, "T") && IsSet(attrs, "update_slots");
+  return has_rule ? &OfFollowed<&AfterAdagrad> : nullptr;
+}
+
+BoundsRule AdamBounds(const AttrMap& attrs) {
+  return IsCounted(attrs, "T") ? &OfFollowed<&AfterAdam> : nullptr;
 }
 
 }  // namespace millstream
