@@ -41,6 +41,7 @@ struct OutputFacts {
 };
 
 // One inference for one call. Inputs and outputs are counted in tensors (variadic ones expanded).
+// Numbers of inputs and outputs must be in range. Not thread-safe.
 class ShapeContext {
  public:
   // What `call` is a view of must outlive the context.
@@ -74,10 +75,13 @@ class ShapeContext {
     return call_.Attr<T>(name);
   }
 
+  // Sets the shape of output i, which is unknown otherwise. A second call replaces the shape.
+  // InferShapes checks the rank.
   void SetOutput(int i, PartialShape shape) { outputs_[i].shape = std::move(shape); }
   const PartialShape& output(int i) const { return outputs_[i].shape; }
   // For value functions: sets the known elements of a small integer output.
   void SetOutputValue(int i, PartialValue value) { outputs_[i].value = std::move(value); }
+  // Declares that output i is the handle of a variable.
   void SetOutputHandle(int i, HandleInfo handle) { outputs_[i].handle = std::move(handle); }
   std::vector<OutputFacts> TakeOutputs() { return std::move(outputs_); }
 
@@ -85,8 +89,12 @@ class ShapeContext {
   // The input's shape with this rank, if necessary with unknown dimensions. INVALID_ARGUMENT if the
   // input has another rank.
   StatusOr<PartialShape> WithRank(int i, int rank) const;
+  // The input's shape; of unknown rank if that is not known. INVALID_ARGUMENT if the input has a
+  // lower rank, or a higher one.
   StatusOr<PartialShape> WithRankAtLeast(int i, int rank) const;
   StatusOr<PartialShape> WithRankAtMost(int i, int rank) const;
+  // What is known of a tensor that has both shapes. INVALID_ARGUMENT, with the op, if there is
+  // none: the ranks or two known sizes differ.
   StatusOr<PartialShape> Merge(const PartialShape& a, const PartialShape& b) const;
   // The common size of two dimensions that may be unknown. INVALID_ARGUMENT if they differ.
   StatusOr<int64_t> MergeDim(int64_t a, int64_t b) const;
@@ -97,7 +105,9 @@ class ShapeContext {
   std::vector<OutputFacts> outputs_;
 };
 
-// Runs the op's shape and value functions. Without a shape function, output shapes are unknown.
+// Runs the op's shape and value functions, and takes the results out of the context. Without a
+// shape function, output shapes are unknown. Errors are those of the shape function, and
+// INVALID_ARGUMENT if an output would have more than kMaxRank dimensions.
 StatusOr<std::vector<OutputFacts>> InferShapes(ShapeContext* context);
 
 // ---- Shape functions that many ops share ----
@@ -106,7 +116,8 @@ Status ScalarShape(ShapeContext* context);           // every output is a scalar
 Status NoOutputs(ShapeContext* context);             // for ops without outputs
 Status BroadcastBinaryShape(ShapeContext* context);  // inputs 0 and 1 broadcast (NumPy's rule)
 Status MergeAllInputsShape(ShapeContext* context);   // all inputs have one shape, so has output 0
-// The broadcast of two shapes.
+// The broadcast of two shapes; unknown if a rank is unknown. INVALID_ARGUMENT if two sizes differ
+// and neither is 1.
 StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);
 // Converts `axis`, which counts from the end if negative, to [0, rank). INVALID_ARGUMENT if it is
 // out of range.

@@ -18,6 +18,8 @@ namespace millstream {
 using absl::Status;
 using absl::StatusOr;
 
+// Each makes an error of the code that it is named for. The message is the parts, which
+// absl::StrCat joins, and says what was expected, what came, and where. Thread-safe.
 namespace errors {
 
 template <typename... Parts>
@@ -59,11 +61,14 @@ Status Cancelled(const Parts&... parts) {
 
 }  // namespace errors
 
-// Puts "context: " before the message of `status`. Payloads are kept.
+// Puts "context: " before the message of `status`. The code and the payloads are kept, and OK stays
+// as it is.
 Status WithContext(const Status& status, absl::string_view context);
 
 }  // namespace millstream
 
+// Returns the status of the expression from the function if it is an error. REQUIRES: the function
+// returns a Status or a StatusOr.
 #define MS_RETURN_IF_ERROR(expression)       \
   do {                                       \
     ::absl::Status ms_status = (expression); \
@@ -72,6 +77,9 @@ Status WithContext(const Status& status, absl::string_view context);
 
 #define MS_CONCAT_INNER(a, b) a##b
 #define MS_CONCAT(a, b) MS_CONCAT_INNER(a, b)
+// Returns the status of the expression, a StatusOr, from the function if it is an error; else moves
+// its value to `target`, which may be a declaration. Several statements: not for an `if` without
+// braces. At most one on a line.
 #define MS_ASSIGN_OR_RETURN(target, expression) \
   MS_ASSIGN_OR_RETURN_IMPL(MS_CONCAT(ms_statusor_, __LINE__), target, expression)
 #define MS_ASSIGN_OR_RETURN_IMPL(statusor, target, expression) \

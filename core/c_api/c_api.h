@@ -78,6 +78,7 @@ const char* millstream_version(void);
 /* ---- Status. Codes are absl's (3 INVALID_ARGUMENT, 5 NOT_FOUND, ...). ---- */
 /* 0 for NULL. */
 int32_t millstream_status_code(const millstream_status* status);
+/* What went wrong; "" for NULL. Of more than 8,000 bytes the middle is left out. */
 const char* millstream_status_message(const millstream_status* status);
 /* The name of the node that the error is about; "" if there is none. */
 const char* millstream_status_node(const millstream_status* status);
@@ -99,26 +100,36 @@ millstream_status* millstream_tensor_borrow(int32_t dtype, const int64_t* dims, 
                                             void (*release)(void* argument), void* argument,
                                             millstream_tensor** out);
 void millstream_tensor_free(millstream_tensor* tensor);
+/* The number of its dtype, the number of dimensions, their sizes, and the product of these, 1 for a
+ * scalar. They never change. */
 int32_t millstream_tensor_dtype(const millstream_tensor* tensor);
 int32_t millstream_tensor_rank(const millstream_tensor* tensor);
 const int64_t* millstream_tensor_dims(const millstream_tensor* tensor);
 int64_t millstream_tensor_num_elements(const millstream_tensor* tensor);
+/* The elements in row-major order, and their size in bytes. The caller may write to them while
+ * nothing else shares the memory, but never to those of a borrowed tensor or of the result of a
+ * step. Of a string tensor they are for the library alone: use millstream_tensor_string. */
 void* millstream_tensor_data(const millstream_tensor* tensor);
-size_t millstream_tensor_size(const millstream_tensor* tensor); /* bytes */
+size_t millstream_tensor_size(const millstream_tensor* tensor);
 /* Element i of a string tensor, by its flat index in row-major order. It may contain zeros: `*size`
  * gets the number of bytes. */
 const char* millstream_tensor_string(const millstream_tensor* tensor, int64_t i, size_t* size);
+/* Sets element i to a copy of `size` bytes. Does nothing if there is no such element, or the tensor
+ * is not of strings. */
 void millstream_tensor_set_string(millstream_tensor* tensor, int64_t i, const char* data,
                                   size_t size);
 
 /* ---- Attribute sets, for millstream_graph_add_node. Setting a name again replaces its value. An
  * invalid value (an unknown dtype, a dimension of -2) is an error of the function that adds the
  * node. ---- */
+/* An empty set. It may be used for several nodes. */
 millstream_attrs* millstream_attrs_new(void);
 void millstream_attrs_free(millstream_attrs* attrs);
 void millstream_attrs_set_int(millstream_attrs* attrs, const char* name, int64_t value);
 void millstream_attrs_set_float(millstream_attrs* attrs, const char* name, float value);
+/* Nonzero is true. */
 void millstream_attrs_set_bool(millstream_attrs* attrs, const char* name, int32_t value);
+/* `data` has `size` bytes, which may be zeros. */
 void millstream_attrs_set_string(millstream_attrs* attrs, const char* name, const char* data,
                                  size_t size);
 void millstream_attrs_set_type(millstream_attrs* attrs, const char* name, int32_t dtype);
@@ -166,16 +177,26 @@ millstream_status* millstream_graph_add_node(millstream_graph* graph, const char
  * return other names; else the next call returns the same name. */
 void millstream_graph_unique_name(millstream_graph* graph, const char* name, int32_t reserve,
                                   millstream_bytes* out);
+/* How many nodes there are so far: their numbers are below this one. */
 int32_t millstream_graph_num_nodes(const millstream_graph* graph);
+/* Finds the node of a name. NOT_FOUND if there is none. */
 millstream_status* millstream_graph_find_node(const millstream_graph* graph, const char* name,
                                               int32_t* out_node);
 const char* millstream_node_name(const millstream_graph* graph, int32_t node);
+/* The name of its op; of a node that an import replaced, that of the GraphDef's node. */
 const char* millstream_node_op(const millstream_graph* graph, int32_t node);
+/* The user's line (`source`) that the function was given that added the node. */
 const char* millstream_node_source(const millstream_graph* graph, int32_t node);
+/* Gets the device that was requested for the node: a full or partial name, or "". */
 void millstream_node_device(const millstream_graph* graph, int32_t node, millstream_bytes* out);
+/* Sets it. INVALID_ARGUMENT if there is no such node; FAILED_PRECONDITION if it has run in a step.
+ * The name is checked when a step that needs the node is placed. */
 millstream_status* millstream_node_set_device(millstream_graph* graph, int32_t node,
                                               const char* device);
+/* Inputs are counted in tensors: an argument of several tensors has as many. */
 int32_t millstream_node_num_inputs(const millstream_graph* graph, int32_t node);
+/* The tensor that is input i. Node -1 if there is no such input, or if it is that of a Merge which
+ * millstream_node_set_back_edge has not set yet. */
 millstream_output millstream_node_input(const millstream_graph* graph, int32_t node, int32_t i);
 int32_t millstream_node_num_outputs(const millstream_graph* graph, int32_t node);
 /* The DataType number of output i. */
@@ -183,6 +204,9 @@ int32_t millstream_node_output_type(const millstream_graph* graph, int32_t node,
 /* Writes the numbers of at most `capacity` nodes to `out`. Returns the number of control inputs. */
 int32_t millstream_node_control_inputs(const millstream_graph* graph, int32_t node, int32_t* out,
                                        int32_t capacity);
+/* Lets `node` run after `control`. Nothing changes if it does so already. INVALID_ARGUMENT if there
+ * is no such node; FAILED_PRECONDITION if `node` has run in a step. A cycle is an error of the
+ * steps that need it. */
 millstream_status* millstream_node_add_control_input(millstream_graph* graph, int32_t node,
                                                      int32_t control);
 /* Closes a loop: connects input `i` of the Merge `node` to output 0 of the NextIteration `next`.
@@ -232,6 +256,7 @@ millstream_status* millstream_graph_import(millstream_graph* graph, const void* 
                                            millstream_output* out_returns);
 /* The version in GraphDef.versions.producer, which decides how some old ops are treated. */
 int32_t millstream_graph_producer(const millstream_graph* graph);
+/* Sets it for the nodes that are added from now on, and for millstream_graph_export. */
 void millstream_graph_set_producer(millstream_graph* graph, int32_t version);
 /* Adds the nodes that compute the gradients of sum(dy_i * y_i) with respect to each x. `grad_ys`
  * has the dy_i; it may be NULL, and an entry of node -1 stands for ones. `stop_gradients` are taken
@@ -333,6 +358,8 @@ millstream_status* millstream_callable_run(millstream_callable* callable,
                                            millstream_tensor* const* feed_tensors,
                                            const millstream_run_options* options,
                                            millstream_tensor** out_tensors);
+/* How many instructions a step executes, in the plan that ran last; 0 before the first one. For
+ * tests and benchmarks. */
 int64_t millstream_callable_num_instructions(const millstream_callable* callable);
 /* Gets the device of every node of the step, and the reason, one node a line. */
 void millstream_callable_placement(const millstream_callable* callable, millstream_bytes* out);
@@ -341,7 +368,9 @@ void millstream_callable_free(millstream_callable* callable);
 /* A handle that cancels the steps whose options name it. Cancelling is permanent: steps that start
  * later with the handle are cancelled too. */
 millstream_cancellation* millstream_cancellation_new(void);
+/* Returns at once; the steps end soon, with CANCELLED. A second call does nothing. */
 void millstream_cancellation_cancel(millstream_cancellation* cancellation);
+/* REQUIRES: no step that names it is running. */
 void millstream_cancellation_free(millstream_cancellation* cancellation);
 
 /* ---- Functions of the front end, which nodes of PyFunc and PyFuncStateless call by token. ---- */

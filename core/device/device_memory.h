@@ -53,7 +53,7 @@ class DeviceMemory {
               std::function<void()> release);
   // Whether the device has pinned host memory.
   bool has_pinned() const { return pinned_arena_ != nullptr; }
-  // In it; in usual host memory where there is none left.
+  // A tensor in pinned host memory, or in other host memory if there is no pinned memory left.
   StatusOr<Tensor> AllocatePinned(DataType dtype, const Shape& shape);
 
   // ---- Copies; `span` gets their time ----
@@ -87,7 +87,7 @@ class DeviceMemory {
   // Calls `call` after all work that was enqueued before, on all streams, is complete. See
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
-  // The same; calls at once where the device is lost or closed, on which nothing is under way.
+  // The same, but if the device is lost or closed, which ends all work, it calls `call` at once.
   void CallWhenUnused(const std::function<void()>& call);
   // The number of errors of enqueued work so far.
   int64_t num_errors() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -31,9 +31,10 @@ struct Gradient {
   bool is_slices() const { return static_cast<bool>(indices); }
 };
 
-// The arguments and results of the gradient function of one call, whose operations join the
-// builder\'s graph. The call need be no node of that graph: its inputs and outputs are any tensors
-// of it that have their values. Not thread-safe.
+// The arguments and results of one call of a gradient function. The function adds operations to the
+// graph of the builder. The call that it differentiates need not be a node of that graph: input(i)
+// and output(i) are tensors of the graph with the values of the call's inputs and outputs. Not
+// thread-safe.
 class GradientContext {
  public:
   // REQUIRES: `inputs` and `outputs` are as many, and of the types, as the call's, and `dy` has a

@@ -186,17 +186,21 @@ class Graph {
   // INVALID_ARGUMENT for other ops or for types that differ; FAILED_PRECONDITION if the Merge has
   // run. REQUIRES: no first run of a step that needs the Merge is in progress.
   Status SetBackEdges(absl::Span<const BackEdge> edges) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for one edge.
   Status SetBackEdge(const Node* merge, int input, const Node* next) ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the shape of the variable of `handle`, a VarHandleOp, unknown, so that it may hold values
   // of any shape. Static shapes that were inferred from it become unknown too. INVALID_ARGUMENT for
   // other nodes; FAILED_PRECONDITION if the node has run.
   Status ForgetVariableShape(const Node* handle) ABSL_LOCKS_EXCLUDED(mutex_);
-  // FAILED_PRECONDITION if the node has run.
+  // Lets `node` run after `control`. Nothing changes if it does so already. FAILED_PRECONDITION if
+  // the node has run. A cycle is an error of the steps that need it.
   Status AddControlInput(const Node* node, const Node* control) ABSL_LOCKS_EXCLUDED(mutex_);
   // A copy of the node's present control inputs.
   std::vector<const Node*> ControlInputs(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // A copy of the requested device of the node: a full or partial name, or empty.
   std::string Device(const Node* node) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets the requested device. FAILED_PRECONDITION if the node has run.
+  // Sets the requested device. FAILED_PRECONDITION if the node has run. The name is checked when a
+  // step that needs the node is placed.
   Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
   // Marks nodes as part of a compiled step. They cannot be changed afterwards.
   void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);

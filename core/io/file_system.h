@@ -67,6 +67,7 @@ class FileSystem {
 
   virtual ~FileSystem() = default;
 
+  // Opens an existing file. FAILED_PRECONDITION, from here or from the first read, for a folder.
   virtual StatusOr<std::unique_ptr<ReadableFile>> OpenForReading(const std::string& path) = 0;
   // Creates the file if it does not exist.
   virtual StatusOr<std::unique_ptr<AppendableFile>> OpenForAppending(const std::string& path,

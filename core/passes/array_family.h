@@ -19,8 +19,8 @@ struct ArrayUsers {
   std::vector<int> loops;  // whose bodies do
 };
 
-// An array, and those that have gradients. They are told by what GradientArray says; the array
-// itself by "".
+// An array, and the arrays with the gradients of its elements, by their names (GradientArray). The
+// name of the array itself is "".
 struct ArrayFamily {
   int made = -1;               // the TensorArrayV3
   std::vector<int> gradients;  // the operations that give arrays of the family
@@ -31,11 +31,13 @@ struct ArrayFamily {
 // left out; -1 for no loop. None if an operation is not known.
 std::optional<ArrayFamily> FindArrayFamily(const StepOps& ops, int made, int place);
 
-// The operation that makes the array of floats of a handle, or the array that it has the gradients
-// of, which `gradient` then tells; -1 if it is not known.
+// The TensorArrayV3 that makes the array of floats of a handle. If the handle is that of an array
+// of gradients, the array whose gradients they are. `*gradient` gets the name of the handle's array
+// in that family. -1 if it is not known.
 int FindArray(const StepOps& ops, Output handle, std::string* gradient);
 
-// True if nobody would miss operation i, whose outputs something else replaces.
+// True if operation i can be removed once other operations give its outputs: it need not run for an
+// effect or for a control edge, names no kernel, and no output of it leaves the step.
 bool MayRemoveOp(const StepOps& ops, int i);
 
 // Removes what concerns arrays of the family of operation `made` that nothing reads. -1: no array.

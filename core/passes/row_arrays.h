@@ -54,7 +54,7 @@ class RowArrays {
   std::optional<int64_t> RowOf(int i) const;
   // The variable whose last value an output of the loop is.
   int VariableOf(const Output& output) const;
-  // True if nobody would miss operation i, whose outputs something else replaces.
+  // See MayRemoveOp.
   bool MayRemove(int i) const { return MayRemoveOp(ops_, i); }
 
  private:

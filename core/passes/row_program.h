@@ -39,19 +39,19 @@ struct RowOther {
   const Node* read = nullptr;  // reads a variable in the body, which no iteration changes
 };
 
-// An array of tensors.
+// An array of tensors that is an input of the loop, or one with the gradients of its elements.
 struct RowArray {
-  size_t input = 0;  // of the loop: the handle of the array,
-  // or of another one. Then: what tells the array that has the gradients of its elements, as
-  // GradientArray says.
+  size_t input = 0;  // the number of the loop's input that is the handle of the array of tensors
+  // The name of the array with the gradients of its elements (GradientArray); "": that array
+  // itself.
   std::string gradient;
   friend bool operator==(const RowArray& a, const RowArray& b) {
     return a.input == b.input && a.gradient == b.gradient;
   }
 };
 
-// What tells the array that `node`, a TensorArrayGradV3, gives for the array that `gradient` tells:
-// that one, "@" and a name.
+// The name of the array that `node`, a TensorArrayGradV3, gives for an array whose name is
+// `gradient`: that name, "@" and the attribute `source` of the node, in hexadecimal digits.
 std::string GradientArray(const std::string& gradient, const Node& node);
 
 struct RowRead {

@@ -62,7 +62,11 @@ class Session {
   // session is closed; and the errors of kernels. After an error `fetches` are unspecified.
   virtual Status Run(const StepSignature& signature, absl::Span<const Tensor> feeds,
                      absl::Span<Tensor> fetches, const RunOptions& options) = 0;
+  // Prepares a step that runs many times: Callable::Run saves the search for the compiled step.
+  // INVALID_ARGUMENT for a signature that does not fit the graph; FAILED_PRECONDITION if the
+  // session is closed; and the errors of placement. REQUIRES: the session outlives the callable.
   virtual StatusOr<std::unique_ptr<Callable>> MakeCallable(const StepSignature& signature) = 0;
+  // The devices of the session. The memory statistics are those of the moment.
   virtual std::vector<DeviceInfo> ListDevices() const = 0;
   // Cancels the running steps and waits until they have ended. Then frees the state and returns the
   // process's unused memory to the system. Later runs return FAILED_PRECONDITION. If a step of the

@@ -19,7 +19,8 @@
 
 namespace millstream {
 
-// The interface of a structural kernel to one execution.
+// The interface of a structural kernel to one execution. Numbers of inputs and outputs must be in
+// range. For the thread of the kernel alone, but for ParallelFor.
 class StructuralFrame {
  public:
   explicit StructuralFrame(MS_Frame* frame) : frame_(frame) {}
@@ -41,7 +42,8 @@ class StructuralFrame {
   }
   // The input as a tensor that is valid until the kernel returns.
   Tensor BorrowInput(uint32_t i) const;
-  // The elements of an integer input.
+  // The elements of an input of int32 or int64, in row-major order. INVALID_ARGUMENT for other
+  // types. REQUIRES: the input is in host memory.
   StatusOr<std::vector<int64_t>> Integers(uint32_t i) const;
   // The value of an integer scalar. Takes no memory, because loops do this often.
   StatusOr<int64_t> Integer(uint32_t i) const;
@@ -53,10 +55,13 @@ class StructuralFrame {
   Resource* handle(uint32_t i) const;
   // The variable of a handle. INVALID_ARGUMENT if the input is none.
   StatusOr<Variable*> variable(uint32_t i) const;
-  // Sets an output: copies the tensor into planned memory if there is some, else shares it.
+  // Sets output i: copies the tensor into planned memory if there is some, else shares its memory.
+  // INVALID_ARGUMENT if the plan knows another shape of the output; errors of copying. REQUIRES:
+  // the tensor has the output's type.
   Status SetOutput(uint32_t i, const Tensor& tensor);
   // Sets output `output` to input `input` under another shape. Shares the memory if neither is in
-  // the slab, else copies it once.
+  // the slab, else copies it once. Errors are those of SetOutput and InputTensor. REQUIRES: the
+  // shape has as many elements as the input.
   Status PassOn(uint32_t input, uint32_t output, const Shape& shape);
   // A tensor to fill for output i: planned memory, or new.
   StatusOr<Tensor> AllocateOutput(uint32_t i, const Shape& shape);
