@@ -178,7 +178,6 @@ TESTS = (
     "//testing/conformance:op_conformance_test",
     "//testing/determinism/...",
     "//testing/fuzz:op_attr_corpus_test",
-    "//testing/kernel_cases/...",
     "//testing/ops/...",
     "//testing/properties/...",
 )
