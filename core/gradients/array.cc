@@ -130,36 +130,41 @@ Status UnpackGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// A slice is a strided slice with strides of one.
-Status SliceGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  const Output begin = context->input(1);
-  const bool wide = begin.dtype() == DataType::kInt64;
-  const auto shape_of = [&](Output tensor) {
-    return wide ? builder->Op("Shape", {tensor}, {{"out_type", DataType::kInt64}})
-                : builder->Op("Shape", {tensor});
-  };
-  const Output end = builder->Op("Add", {begin, shape_of(context->output(0))});
-  const Output strides = builder->Op("OnesLike", {begin});
-  context->SetDx(0, builder->Op("StridedSliceGrad", {shape_of(context->input(0)), begin, end,
-                                                     strides, context->dy(0)}));
-  return absl::OkStatus();
-}
-
 const std::vector<const char*>& MaskAttrs() {
   static const auto* const names = new std::vector<const char*>{
       "begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"};
   return *names;
 }
 
-Status StridedSliceGradient(GradientContext* context) {
+// The gradient of a strided slice from `begin` to `end`: dy in its place, and zeros elsewhere. The
+// zeros of variants have the structure of what these hold, which is not known from their shape.
+Output SliceInZeros(GradientContext* context, Output begin, Output end, Output strides) {
   GraphBuilder* builder = context->builder();
-  const DataType index = context->input(1).dtype();
-  const Output shape = builder->Op("Shape", {context->input(0)}, {{"out_type", index}});
-  context->SetDx(0, builder->OpWithAttrs("StridedSliceGrad",
-                                         {shape, context->input(1), context->input(2),
-                                          context->input(3), context->dy(0)},
-                                         context->attrs(), MaskAttrs()));
+  const Output x = context->input(0);
+  if (x.dtype() == DataType::kVariant) {
+    const Output zeros = builder->Op("ZerosLike", {x});
+    return builder->OpWithAttrs("TensorStridedSliceUpdate",
+                                {zeros, begin, end, strides, context->dy(0)}, context->attrs(),
+                                MaskAttrs());
+  }
+  const Output shape = builder->Op("Shape", {x}, {{"out_type", begin.dtype()}});
+  return builder->OpWithAttrs("StridedSliceGrad", {shape, begin, end, strides, context->dy(0)},
+                              context->attrs(), MaskAttrs());
+}
+
+// A slice is a strided slice with strides of one.
+Status SliceGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output begin = context->input(1);
+  const Output size = builder->Op("Shape", {context->output(0)}, {{"out_type", begin.dtype()}});
+  const Output end = builder->Op("Add", {begin, size});
+  const Output strides = builder->Op("OnesLike", {begin});
+  context->SetDx(0, SliceInZeros(context, begin, end, strides));
+  return absl::OkStatus();
+}
+
+Status StridedSliceGradient(GradientContext* context) {
+  context->SetDx(0, SliceInZeros(context, context->input(1), context->input(2), context->input(3)));
   return absl::OkStatus();
 }
 

@@ -344,7 +344,9 @@ Status SelectGradient(GradientContext* context) {
 Status SelectV2Gradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const Output zero = builder->ScalarOf(dy.dtype(), 0);
+  // The zeros of variants have the structure of what these hold.
+  const Output zero = dy.dtype() == DataType::kVariant ? builder->Op("ZerosLike", {dy})
+                                                       : builder->ScalarOf(dy.dtype(), 0);
   const Output whole = context->output(0);
   const Output dt = builder->Op("SelectV2", {context->input(0), dy, zero});
   const Output de = builder->Op("SelectV2", {context->input(0), zero, dy});

@@ -93,6 +93,7 @@ class OpCallRun final : public KernelHost {
 };
 
 Status OpCallRun::Named(const Status& status) const {
+  if (!setting_.names_call) return status;
   std::vector<std::string> inputs;
   for (const Tensor& input : inputs_) inputs.push_back(DescribeTensor(input));
   Status described = status;
@@ -102,9 +103,7 @@ Status OpCallRun::Named(const Status& status) const {
 }
 
 Status OpCallRun::CheckInputs() const {
-  const auto is_handle = [](DataType dtype) { return dtype == DataType::kResource; };
-  if (absl::c_any_of(call_.signature->input_types, is_handle) ||
-      absl::c_any_of(call_.signature->output_types, is_handle)) {
+  if (absl::c_linear_search(call_.signature->output_types, DataType::kResource)) {
     return errors::Unimplemented("resource handles belong to a session; the call has none");
   }
   DataTypeList types;
@@ -157,7 +156,7 @@ Status OpCallRun::AllocateOutputs() {
   return absl::OkStatus();
 }
 
-// Integers say what is to be done; a kernel sees them, and no weights, as in a plan.
+// Integers say what is to be done; a kernel sees them, and no weights or handles, as in a plan.
 Status OpCallRun::Specialize() {
   const bool shapes_known =
       absl::c_all_of(outputs_, [](const OutputSlot& output) { return output.shape.has_value(); });
@@ -166,9 +165,10 @@ Status OpCallRun::Specialize() {
   std::vector<MS_Dims> outputs;
   std::vector<MS_TensorView> constants;
   for (const Tensor& input : inputs_) {
-    const bool is_weight = IsFloating(input.dtype()) || IsComplex(input.dtype());
+    const bool is_hidden = IsFloating(input.dtype()) || IsComplex(input.dtype()) ||
+                           input.dtype() == DataType::kResource;
     inputs.push_back(DimsToAbi(input.shape()));
-    constants.push_back(is_weight ? NullView() : MakeView(input, nullptr));
+    constants.push_back(is_hidden ? NullView() : MakeView(input, nullptr));
   }
   for (const OutputSlot& output : outputs_) outputs.push_back(DimsToAbi(*output.shape));
   MS_ASSIGN_OR_RETURN(prepared_, kernel_->Specialize(inputs, constants, outputs,

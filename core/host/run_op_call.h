@@ -30,6 +30,7 @@ struct OpCallSetting {
   const SessionSettings& settings;                          // threads, determinism
   const RunOptions& run;                                    // what may stop the call
   int64_t max_bytes = std::numeric_limits<int64_t>::max();  // of all outputs
+  bool names_call = true;  // in errors; false: for a kernel, which has a node that is named
 };
 
 // What the call gives for these inputs. The outputs of a call that only renames (Identity, Reshape)
@@ -38,8 +39,8 @@ struct OpCallSetting {
 //
 // Errors name the call, its inputs and the device. INVALID_ARGUMENT: inputs that are not as many
 // as the signature has, or of other types; shapes that do not fit; no kernel for the attributes on
-// the device type. UNIMPLEMENTED: the call takes or gives resource handles, or its kernel ends
-// later than it returns. OUT_OF_RANGE: the outputs take more than `max_bytes`; known before the
+// the device type. UNIMPLEMENTED: the call gives resource handles (it may take those of
+// MakeRunTimeHandle), or its kernel ends later than it returns. OUT_OF_RANGE: the outputs take more than `max_bytes`; known before the
 // kernel runs where shape inference finds the shapes. The kernel's own. CANCELLED and
 // DEADLINE_EXCEEDED as they are: the call was to stop. Thread-safe.
 StatusOr<std::vector<Tensor>> RunOpCall(const OpCall& call, absl::Span<const Tensor> inputs,

@@ -13,6 +13,8 @@
 #include "core/graph/structural_role.h"
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
+#include "core/resources/run_time_handle.h"
+#include "core/resources/variable.h"
 #include "core/step/float_control.h"
 #include "core/structural/structural.h"
 #include "core/testing/kernel_bodies.h"
@@ -27,6 +29,8 @@ namespace millstream {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kDevice[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 
@@ -271,6 +275,20 @@ TEST_F(RunOpCallTest, RefusesHandles) {
               {"resource handles belong to a session", "op VarHandleOp"});
 }
 
+TEST_F(RunOpCallTest, TakesHandlesThatAreTensors) {
+  auto variable = MakeResource<millstream::Variable>("", "v", DataType::kFloat, PartialShape());
+  ASSERT_EQ(variable->Assign(Values<float>({1, 2, 3})), absl::OkStatus());
+  const Tensor handle = MakeRunTimeHandle(variable).value();
+  const auto rows = Call("ResourceGather", {handle, Values<int32_t>({2, 0})},
+                         {{"dtype", DataType::kFloat}});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_THAT(Elements<float>((*rows)[0]), ElementsAre(3, 1));
+  const auto none =
+      Call("ResourceScatterUpdate", {handle, Values<int32_t>({1}), Values<float>({5})});
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_THAT(Elements<float>(variable->Read().value()), ElementsAre(1, 5, 3));
+}
+
 TEST_F(RunOpCallTest, RefusesKernelsThatEndLater) {
   const auto value =
       CallBody(BodyKind::kAsync, [](MS_Frame* frame) { return GiveScalar(frame, 1); });
@@ -288,6 +306,17 @@ TEST_F(RunOpCallTest, ErrorsOfKernelsNameTheCall) {
   named.name = "layer/x";
   ExpectError(Call(named, {Ramp({2})}).status(), absl::StatusCode::kInternal,
               {"node 'layer/x' (op TestGivesNothing)"});
+}
+
+TEST_F(RunOpCallTest, ACallOfAKernelLeavesTheNameToItsNode) {
+  const OwnedOpCall divided =
+      Made("FloorDiv", {Values<int32_t>({1}), Tensor::Scalar<int32_t>(0)}, {}, {});
+  const Status status =
+      RunOpCall(divided.call(), {Values<int32_t>({1}), Tensor::Scalar<int32_t>(0)},
+                {"CPU", kDevice, kNoDevice, settings_, run_, max_bytes_, /*names_call=*/false})
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("\n")));
 }
 
 TEST_F(RunOpCallTest, TheLimitOfBytesHoldsBeforeTheKernelRuns) {

@@ -14,7 +14,7 @@ StatusOr<Tensor> TakeInput(MS_Frame* frame, uint32_t i) {
   const MS_TensorView& view = frame->inputs[i];
   const MS_Ctx& ctx = *frame->ctx;
   // A handle of the session's has no tensor.
-  if (view.dtype == MS_RESOURCE && view.mem.bytes == 0) {
+  if (PointsToResource(view)) {
     return MakeRunTimeHandle(ResourceRef<Resource>::Share(ResourceOf(view)));
   }
   if (view.dtype == MS_VARIANT) {

@@ -6,6 +6,7 @@
 #define MILLSTREAM_CORE_RESOURCES_RUN_TIME_HANDLE_H_
 
 #include "core/resources/resource.h"
+#include "framework/opaque_cell.h"
 #include "framework/plugin/plugin.h"
 #include "framework/status.h"
 #include "framework/tensor.h"
@@ -15,11 +16,17 @@ namespace millstream {
 // A handle for a kernel's output: a scalar of dtype kResource.
 StatusOr<Tensor> MakeRunTimeHandle(ResourceRef<Resource> resource);
 
-// The resource of a handle of either kind; null if `view` is no handle. Valid as long as the view.
+// What such a tensor has as its element.
+OpaqueCell HandleCell(ResourceRef<Resource> resource);
+
+// The resource of a handle of either kind; null if `view` is no handle, or a tensor of several.
+// Valid as long as the view.
 Resource* ResourceOf(const MS_TensorView& view);
 
 // The view of a handle of the first kind. It shows no bytes, which tells it from a tensor.
 void PointToResource(Resource* resource, MS_TensorView* view);
+// True for such a view.
+bool PointsToResource(const MS_TensorView& view);
 
 }  // namespace millstream
 

@@ -218,6 +218,18 @@ TEST(RunTimeHandleTest, TheAddressOfAHandleOpIsTheResource) {
   view.dtype = MS_RESOURCE;
   PointToResource(array.get(), &view);
   EXPECT_EQ(ResourceOf(view), array.get());
+  EXPECT_TRUE(PointsToResource(view));
+}
+
+TEST(RunTimeHandleTest, ATensorIsAHandleIfItHasOneElement) {
+  const auto array = MakeResource<TensorArray>("a", Floats(), 1);
+  for (int64_t count = 0; count < 3; ++count) {
+    const Tensor handles = Tensor::Create(DataType::kResource, Shape({count})).value();
+    for (OpaqueCell& cell : handles.flat<OpaqueCell>()) cell = HandleCell(array);
+    const MS_TensorView view = MakeView(handles, nullptr);
+    EXPECT_FALSE(PointsToResource(view)) << count;
+    EXPECT_EQ(ResourceOf(view), count == 1 ? array.get() : nullptr) << count;
+  }
 }
 
 }  // namespace

@@ -101,6 +101,17 @@ void Variable::Take(Tensor value) {
   std::swap(value, value_);
 }
 
+// Memory that the caller holds is written by nobody, so the same memory is the same value.
+bool Variable::ReplaceIf(const Tensor& before, Tensor value) {
+  GateHolder holder(&gate_);
+  const bool is_same =
+      value_.has_value() && value_.shape() == before.shape() && IsAt(value_, PlaceOf(before));
+  if (!is_same) return false;
+  NoteWrite();
+  std::swap(value, value_);
+  return true;
+}
+
 // The memory is given back outside of the gate.
 bool Variable::TakeValue() {
   Tensor value = FirstValue();

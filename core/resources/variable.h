@@ -69,6 +69,10 @@ class Variable : public Resource {
   // Makes `value` the variable's value, without a copy. REQUIRES: those who hold its buffer only
   // release it from now on.
   void Take(Tensor value);
+  // Replaces the value by `value` if it is still `before`, which Read gave and the caller holds;
+  // returns false, and does nothing, if another writer was faster. So a value that follows from the
+  // present one is computed without the gate. REQUIRES: nobody else holds the buffer of `value`.
+  bool ReplaceIf(const Tensor& before, Tensor value);
   // Makes the variable uninitialized. NOT_FOUND if it is so already.
   Status Destroy();
   // Makes the variable uninitialized.

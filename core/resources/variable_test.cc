@@ -100,6 +100,38 @@ TEST_F(VariableTest, AWriterCopiesOnlyWhenSomebodyReads) {
   EXPECT_TRUE(TensorsEqual(reader, Filled(1)));
 }
 
+TEST_F(VariableTest, AValueIsReplacedIfNobodyElseHasWritten) {
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  const Tensor first = variable_.Read().value();
+  EXPECT_TRUE(variable_.ReplaceIf(first, Filled(2, 6)));
+  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(2, 6)));
+  EXPECT_FALSE(variable_.ReplaceIf(first, Filled(3)));
+  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(2, 6)));
+  const Tensor second = variable_.Read().value();
+  ASSERT_EQ(variable_.Destroy(), absl::OkStatus());
+  EXPECT_FALSE(variable_.ReplaceIf(second, Filled(3)));
+  EXPECT_FALSE(variable_.IsInitialized());
+}
+
+TEST_F(VariableTest, NoReplacementIsLostBetweenThreads) {
+  constexpr int kEach = 200;
+  ASSERT_EQ(variable_.Assign(Filled(0)), absl::OkStatus());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([this] {
+      for (int k = 0; k < kEach; ++k) {
+        bool is_done = false;
+        while (!is_done) {
+          const Tensor value = variable_.Read().value();
+          is_done = variable_.ReplaceIf(value, Filled(value.data<float>()[0] + 1));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(kThreads * kEach)));
+}
+
 TEST_F(VariableTest, WhatIsKnownOfAValueGoesWithIt) {
   const auto is_known = [this] {
     const Tensor value = variable_.Read().value();

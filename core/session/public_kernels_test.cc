@@ -32,21 +32,6 @@ struct Exception {
 constexpr Exception kExceptions[] = {
     {"the definition of the reference refuses integers, so that its kernels never run",
      "int32 int64", "Acos.T"},
-    {"what a handle refers to is known before a step runs, so no kernel moves handles", "resource",
-     "BroadcastTo.T ConjugateTranspose.T DepthToSpace.T DynamicPartition.T Fill.T Gather.Tparams "
-     "GatherNd.Tparams GatherV2.Tparams OneHot.T Pack.T ResourceGather.dtype "
-     "ResourceGatherNd.dtype ResourceStridedSliceAssign.T Roll.T Select.T SelectV2.T "
-     "SpaceToDepth.T SparseConcat.T SparseFillEmptyRows.T SparseReorder.T SparseSlice.T "
-     "SparseSplit.T Split.T SplitV.T StridedSlice.T StridedSliceGrad.T "
-     "TensorStridedSliceUpdate.T Transpose.T Unpack.T"},
-    {"variants are moved as whole tensors, joined by Pack and taken apart by Unpack", "variant",
-     "BroadcastTo.T ConjugateTranspose.T DepthToSpace.T DynamicPartition.T DynamicStitch.T Fill.T "
-     "Gather.Tparams GatherNd.Tparams GatherV2.Tparams OneHot.T ParallelDynamicStitch.T "
-     "ResourceGather.dtype ResourceGatherNd.dtype "
-     "ResourceScatterUpdate.dtype ResourceStridedSliceAssign.T Roll.T Select.T SelectV2.T "
-     "SpaceToDepth.T SparseConcat.T SparseFillEmptyRows.T SparseReorder.T SparseSlice.T "
-     "SparseSplit.T Split.T SplitV.T StridedSlice.T StridedSliceGrad.T "
-     "TensorStridedSliceUpdate.T Transpose.T"},
     {"no variant has a conjugate", "variant", "Conj.T"},
     {"bool has no subtraction", "bool", "ResourceScatterNdSub.T"},
 };

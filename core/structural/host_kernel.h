@@ -22,6 +22,7 @@
 #include "core/structural/structural.h"
 #include "framework/attr_value.h"
 #include "framework/dtype.h"
+#include "framework/op_call.h"
 #include "framework/plugin/kernel_info.h"
 #include "framework/status.h"
 
@@ -31,6 +32,7 @@ namespace millstream {
 class HostKernelInfo {
  public:
   explicit HostKernelInfo(const MS_KernelInfo* info) : info_(info) {}
+  const OpCall& call() const { return info_->call; }
   absl::string_view op() const { return info_->call.op->name; }
   absl::string_view node_name() const { return info_->call.name; }
   absl::string_view device_name() const { return info_->device_name; }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/host/host_ctx.h"
 #include "core/host/thread_team.h"
 #include "core/resources/run_time_handle.h"
+#include "framework/opaque_cell.h"
 #include "framework/plugin/host_status.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/reserved_ops.h"
@@ -60,10 +62,24 @@ Status CommitKernels() {
   return KernelRegistry::Global()->Commit(std::move(kernels));
 }
 
+// A handle that is the address of its resource, as a tensor that holds it.
+Tensor HeldHandle(Resource* resource, const Shape& shape) {
+  const auto cell =
+      std::make_shared<OpaqueCell>(HandleCell(ResourceRef<Resource>::Share(resource)));
+  return Tensor(DataType::kResource, shape,
+                BorrowBuffer(cell.get(), sizeof(OpaqueCell), true, [cell] {}));
+}
+
 }  // namespace
+
+StatusOr<Tensor> StructuralFrame::InputTensor(uint32_t i) const {
+  if (PointsToResource(frame_->inputs[i])) return BorrowInput(i);
+  return frame_->ctx->host->InputTensor(*frame_->ctx, i);
+}
 
 Tensor StructuralFrame::BorrowInput(uint32_t i) const {
   const MS_TensorView& view = frame_->inputs[i];
+  if (PointsToResource(view)) return HeldHandle(ResourceOf(view), input_shape(i));
   const DataType dtype = FromAbiDataType(view.dtype);
   if (view.mem.space == MS_SPACE_DEVICE) {
     return frame_->ctx->host->memory->Borrow(dtype, input_shape(i), view.mem);

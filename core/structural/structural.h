@@ -32,21 +32,22 @@ class StructuralFrame {
     return Shape(absl::MakeConstSpan(frame_->inputs[i].dims, frame_->inputs[i].rank));
   }
   // The input as a tensor that may be kept. Copied if it is in the plan's slab.
-  StatusOr<Tensor> InputTensor(uint32_t i) const {
-    return frame_->ctx->host->InputTensor(*frame_->ctx, i);
-  }
+  StatusOr<Tensor> InputTensor(uint32_t i) const;
   // The input's tensor if the kernel may keep its buffer and change it, because this execution is
   // its last reader and nobody else holds it; else null. Valid until the kernel returns.
   const Tensor* TakeableInput(uint32_t i) const {
     return frame_->ctx->host->TakeableInput(*frame_->ctx, i);
   }
-  // The input as a tensor that is valid until the kernel returns.
+  // The input as a tensor that is valid until the kernel returns. Handles have their resource as
+  // their element.
   Tensor BorrowInput(uint32_t i) const;
   // The elements of an input of int32 or int64, in row-major order. INVALID_ARGUMENT for other
   // types. REQUIRES: the input is in host memory.
   StatusOr<std::vector<int64_t>> Integers(uint32_t i) const;
   // The value of an integer scalar. Takes no memory, because loops do this often.
   StatusOr<int64_t> Integer(uint32_t i) const;
+  // The options of the step.
+  const RunOptions& run_options() const { return frame_->ctx->host->step->options(); }
   // The container of resources that are freed at the end of the step.
   StepContainer* step_container() const { return frame_->ctx->host->step->container(); }
   // The memory of the node's device; null: host memory.

@@ -1,6 +1,5 @@
-// Ops on numbers that variants have too: their zeros and their sums, which gradients of lists need,
-// and their packing. A variant that holds nothing is a zero.
-#include <algorithm>
+// Ops on numbers that variants have too: their zeros and their sums, which gradients of lists need.
+// A variant that holds nothing is a zero. moved_cells.cc has the ops that move variants.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "core/structural/host_kernel.h"
 #include "core/structural/tensor_list_frame.h"
 #include "framework/opaque_cell.h"
-#include "framework/shape_context.h"
 #include "framework/tensor_sum.h"
 
 namespace millstream {
@@ -148,84 +146,9 @@ Status AddN(StructuralFrame* frame) {
   return frame->SetOutput(0, sum);
 }
 
-// ---- Packing ----
-
-// Where row `o` of part k begins in a tensor that packs `count` parts; rows have `inner` elements.
-int64_t PackedIndex(int64_t o, int64_t k, int64_t count, int64_t inner) {
-  return (o * count + k) * inner;
-}
-
-// The elements of a part: so many rows, and in each so many elements.
-struct Cut {
-  int64_t outer = 1;
-  int64_t inner = 1;
-};
-
-Cut CutAt(const Shape& part, int axis) {
-  Cut cut;
-  for (int d = 0; d < part.rank(); ++d) (d < axis ? cut.outer : cut.inner) *= part.dim(d);
-  return cut;
-}
-
-Status Pack(StructuralFrame* frame) {
-  MS_ASSIGN_OR_RETURN(const int64_t given_axis, frame->call().Attr<int64_t>("axis"));
-  const Shape part = frame->input_shape(0);
-  const auto count = static_cast<int64_t>(frame->num_inputs());
-  MS_RETURN_IF_ERROR(CheckRank(part.rank() + 1));
-  const StatusOr<int> axis = NormalizeAxis(given_axis, part.rank() + 1);
-  if (!axis.ok()) return WithContext(axis.status(), "attribute 'axis'");
-  Shape shape;
-  for (int d = 0; d <= part.rank(); ++d) {
-    if (d == *axis) shape.AddDim(count);
-    if (d < part.rank()) shape.AddDim(part.dim(d));
-  }
-  MS_ASSIGN_OR_RETURN(const Tensor packed, frame->AllocateOutput(0, shape));
-  const Cut cut = CutAt(part, *axis);
-  for (int64_t k = 0; k < count; ++k) {
-    const Tensor value = frame->BorrowInput(static_cast<uint32_t>(k));
-    if (value.shape() != part) {
-      return errors::InvalidArgument("argument 'values' must have one shape: values[0] has ",
-                                     part.ToString(), ", values[", k, "] has ",
-                                     value.shape().ToString());
-    }
-    for (int64_t o = 0; o < cut.outer; ++o) {
-      std::copy_n(value.data<OpaqueCell>() + o * cut.inner, cut.inner,
-                  packed.data<OpaqueCell>() + PackedIndex(o, k, count, cut.inner));
-    }
-  }
-  return absl::OkStatus();
-}
-
-Status Unpack(StructuralFrame* frame) {
-  MS_ASSIGN_OR_RETURN(const int64_t given_axis, frame->call().Attr<int64_t>("axis"));
-  const Tensor packed = frame->BorrowInput(0);
-  const auto count = static_cast<int64_t>(frame->num_outputs());
-  const StatusOr<int> axis = NormalizeAxis(given_axis, packed.shape().rank());
-  if (!axis.ok()) return WithContext(axis.status(), "attribute 'axis'");
-  if (packed.shape().dim(*axis) != count) {
-    return errors::InvalidArgument("argument 'value' must have ", count, " elements along axis ",
-                                   *axis, ", got shape ", packed.shape().ToString());
-  }
-  Shape part;
-  for (int d = 0; d < packed.shape().rank(); ++d) {
-    if (d != *axis) part.AddDim(packed.shape().dim(d));
-  }
-  const Cut cut = CutAt(part, *axis);
-  for (int64_t k = 0; k < count; ++k) {
-    MS_ASSIGN_OR_RETURN(const Tensor value, frame->AllocateOutput(static_cast<uint32_t>(k), part));
-    for (int64_t o = 0; o < cut.outer; ++o) {
-      std::copy_n(packed.data<OpaqueCell>() + PackedIndex(o, k, count, cut.inner), cut.inner,
-                  value.data<OpaqueCell>() + o * cut.inner);
-    }
-  }
-  return absl::OkStatus();
-}
-
 constexpr DataType kVariant = DataType::kVariant;
 MILLSTREAM_HOST_KERNEL_OF_TYPE("ZerosLike", "T", kVariant, HostFunction<&ZerosLike>);
 MILLSTREAM_HOST_KERNEL_OF_TYPE("AddN", "T", kVariant, HostFunction<&AddN>);
-MILLSTREAM_HOST_KERNEL_OF_TYPE("Pack", "T", kVariant, HostFunction<&Pack>);
-MILLSTREAM_HOST_KERNEL_OF_TYPE("Unpack", "T", kVariant, HostFunction<&Unpack>);
 
 }  // namespace
 }  // namespace millstream
