@@ -176,18 +176,22 @@ Status StridedSliceGradGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// What was replaced has no influence.
+// What was replaced has no influence. Its zeros have the shape of the value; those of variants have
+// the structure of what was replaced.
 Status TensorStridedSliceUpdateGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const auto of_slice = [&](const char* op, std::vector<Output> more) {
-    std::vector<Output> inputs = {dy, context->input(1), context->input(2), context->input(3)};
+  const auto of_slice = [&](const char* op, const Output& of, std::vector<Output> more) {
+    std::vector<Output> inputs = {of, context->input(1), context->input(2), context->input(3)};
     inputs.insert(inputs.end(), more.begin(), more.end());
     return builder->OpWithAttrs(op, inputs, context->attrs(), MaskAttrs());
   };
-  const Output zeros = builder->Op("ZerosLike", {context->input(4)});
-  context->SetDx(0, of_slice("TensorStridedSliceUpdate", {zeros}));
-  context->SetDx(4, of_slice("StridedSlice", {}));
+  const Output replaced = dy.dtype() == DataType::kVariant
+                              ? of_slice("StridedSlice", context->input(0), {})
+                              : context->input(4);
+  const Output zeros = builder->Op("ZerosLike", {replaced});
+  context->SetDx(0, of_slice("TensorStridedSliceUpdate", dy, {zeros}));
+  context->SetDx(4, of_slice("StridedSlice", dy, {}));
   return absl::OkStatus();
 }
 

@@ -331,25 +331,29 @@ Status AddNGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// With a condition of rank 1 whole rows are chosen, and so are the gradient's.
+// With a condition of rank 1 whole rows are chosen, and so are the gradient's. The zeros of variants
+// have the structure of what the input holds.
 Status SelectGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  const Output zeros = builder->Op("ZerosLike", {dy});
-  context->SetDx(1, builder->Op("Select", {context->input(0), dy, zeros}));
-  context->SetDx(2, builder->Op("Select", {context->input(0), zeros, dy}));
+  const bool of_variants = dy.dtype() == DataType::kVariant;
+  const Output no_t = builder->Op("ZerosLike", {of_variants ? context->input(1) : dy});
+  const Output no_e = of_variants ? builder->Op("ZerosLike", {context->input(2)}) : no_t;
+  context->SetDx(1, builder->Op("Select", {context->input(0), dy, no_t}));
+  context->SetDx(2, builder->Op("Select", {context->input(0), no_e, dy}));
   return absl::OkStatus();
 }
 
 Status SelectV2Gradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);
-  // The zeros of variants have the structure of what these hold.
-  const Output zero = dy.dtype() == DataType::kVariant ? builder->Op("ZerosLike", {dy})
-                                                       : builder->ScalarOf(dy.dtype(), 0);
+  const bool of_variants = dy.dtype() == DataType::kVariant;
+  const Output no_t = of_variants ? builder->Op("ZerosLike", {context->input(1)})
+                                  : builder->ScalarOf(dy.dtype(), 0);
+  const Output no_e = of_variants ? builder->Op("ZerosLike", {context->input(2)}) : no_t;
   const Output whole = context->output(0);
-  const Output dt = builder->Op("SelectV2", {context->input(0), dy, zero});
-  const Output de = builder->Op("SelectV2", {context->input(0), zero, dy});
+  const Output dt = builder->Op("SelectV2", {context->input(0), dy, no_t});
+  const Output de = builder->Op("SelectV2", {context->input(0), no_e, dy});
   context->SetDx(1, SumToShapeOf(builder, dt, context->input(1), whole));
   context->SetDx(2, SumToShapeOf(builder, de, context->input(2), whole));
   return absl::OkStatus();

@@ -129,7 +129,7 @@ TEST_F(VariableTest, NoReplacementIsLostBetweenThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(kThreads * kEach)));
+  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(static_cast<float>(kThreads * kEach))));
 }
 
 TEST_F(VariableTest, WhatIsKnownOfAValueGoesWithIt) {

@@ -27,6 +27,7 @@ from testing.ops.support.reference import (
 )
 from testing.ops.support.registry import define_tests
 from testing.ops.support.source import HUGE, Source
+from testing.ops.support.variants import check_of_lists
 
 _X = spread("x", 2, 3, 4)
 _A = spread("a", 2, 3)
@@ -136,7 +137,10 @@ define_tests(
     "Transpose",
     cases=_make_transpose,
     reference=_transpose,
-    gradient=[Check(lambda a: gen_ops.transpose(a, [2, 0, 1]), (_X,))],
+    gradient=[
+        Check(lambda a: gen_ops.transpose(a, [2, 0, 1]), (_X,)),
+        check_of_lists(lambda a: gen_ops.transpose(gen_ops.pack([a, a]), [1, 0])[1], 2),
+    ],
 )
 
 
@@ -231,6 +235,7 @@ define_tests(
         Check(lambda *xs: gen_ops.concat_v2(xs, -1), _PARTS),
         Check(lambda *xs: gen_ops.concat_v2(xs, np.int64(0)), (_A, _A + 1)),
         Check(lambda x: gen_ops.concat_v2([x, x], 0), (_A,)),
+        check_of_lists(lambda x: gen_ops.concat_v2([x, x], 0), 4),
     ],
 )
 
@@ -303,6 +308,7 @@ define_tests(
         Check(lambda x: gen_ops.split(1, x, num_split=3), (_WIDE,)),
         Check(lambda x: gen_ops.split(1, x, num_split=3)[2], (_WIDE,)),
         Check(lambda x: gen_ops.split(0, x, num_split=1), (_WIDE,)),
+        check_of_lists(lambda x: gen_ops.split(0, x, num_split=2)[1], 1),
     ],
 )
 
@@ -344,6 +350,7 @@ define_tests(
     gradient=[
         Check(lambda x: gen_ops.split_v(x, [1, 3, 2], 1, num_split=3), (_WIDE,)),
         Check(lambda x: gen_ops.split_v(x, [4, -1], -1, num_split=2)[1], (_WIDE,)),
+        check_of_lists(lambda x: gen_ops.split_v(x, [1, -1], 0, num_split=2)[0], 1),
     ],
 )
 
@@ -373,6 +380,7 @@ define_tests(
     gradient=[
         Check(lambda *xs: gen_ops.pack(xs), (_A, _A + 1)),
         Check(lambda *xs: gen_ops.pack(xs, axis=-1), (_A, _A + 1, _A + 2)),
+        check_of_lists(lambda x: gen_ops.reshape(gen_ops.pack([x, x], axis=-1), [4]), 4),
     ],
 )
 
@@ -404,5 +412,6 @@ define_tests(
         Check(lambda x: gen_ops.unpack(x, num=2), (_A,)),
         Check(lambda x: gen_ops.unpack(x, num=3, axis=1), (_A,)),
         Check(lambda x: gen_ops.unpack(x, num=3, axis=-1)[1], (_A,)),
+        check_of_lists(lambda x: gen_ops.pack(gen_ops.unpack(x, num=2)[:1]), 1),
     ],
 )

@@ -16,6 +16,7 @@ from testing.ops.support.number_types import Array
 from testing.ops.support.reference import Outcome, pick_type, refuse_unless, type_attr
 from testing.ops.support.registry import NotTested, Property, define_tests
 from testing.ops.support.source import Source
+from testing.ops.support.variants import check_of_lists
 
 _COUNTED = {Property.STATIC_SHAPE: "elements are counted in the step"}
 
@@ -77,6 +78,12 @@ def _select_checks(op: str) -> list[Check]:
         Check(lambda a, b: gen_ops.select_v2(tf.constant(cells), a, b), (row, column)),
         Check(lambda a, b: gen_ops.select_v2(tf.constant(rows), a, b), (column, spread("one"))),
         Check(lambda a, b: gen_ops.select_v2(tf.constant(True), a, b), (row, column)),
+        check_of_lists(
+            lambda a: gen_ops.select_v2(
+                tf.constant([True, False]), a, gen_ops.roll(a, [1], [0])
+            ),
+            2,
+        ),
     ]
 
 

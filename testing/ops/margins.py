@@ -24,6 +24,7 @@ from testing.ops.support.reference import (
 )
 from testing.ops.support.registry import define_tests
 from testing.ops.support.source import Source
+from testing.ops.support.variants import check_of_lists
 
 _X = spread("x", 2, 3, 4)
 _A = spread("a", 3, 4)
@@ -221,6 +222,7 @@ define_tests(
     gradient=[
         Check(lambda a: gen_ops.roll(a, [1, -2], [0, 2]), (_X,)),
         Check(lambda a: gen_ops.roll(a, 5, -1), (_X,)),
+        check_of_lists(lambda a: gen_ops.roll(a, [1], [0]), 2),
     ],
 )
 

@@ -33,6 +33,7 @@ from testing.ops.support.reference import (
 )
 from testing.ops.support.registry import Property, define_tests
 from testing.ops.support.source import Source
+from testing.ops.support.variants import check_of_lists
 
 _X = spread("x", 4, 3)
 _CUBE = spread("cube", 2, 3, 4)
@@ -245,6 +246,9 @@ def _select_checks(op: str) -> list[Check]:
         Check(lambda a, b: gen_ops.select(tf.constant(cells), a, b), (x, y)),
         Check(lambda a, b: gen_ops.select(tf.constant(rows), a, b), (x, y)),
         Check(lambda a, b: gen_ops.select(tf.constant(True), a, b), (x, y)),
+        check_of_lists(
+            lambda a: gen_ops.select(tf.constant([True, False]), a, gen_ops.roll(a, [1], [0])), 2
+        ),
     ]
 
 
@@ -282,6 +286,7 @@ define_tests(
         Check(lambda a: gen_ops.dynamic_partition(a, _PARTS, 4), (_X,)),
         Check(lambda a: gen_ops.dynamic_partition(a, _PARTS, 3)[2], (_X,)),
         Check(lambda a: gen_ops.dynamic_partition(a, _PAIRS, 3), (_CUBE,)),
+        check_of_lists(lambda a: gen_ops.dynamic_partition(a, [1, 0], 2)[0], 1),
     ],
     determinism=LARGE_ROWS,
     exceptions={Property.STATIC_SHAPE: "rows are counted in the step"},
@@ -330,7 +335,8 @@ define_tests(
     cases=_make_stitch,
     reference=_stitch,
     gradient=lambda op: [
-        Check(lambda a, b: function_of(op)(_PLACES, [a, b]), (_X, spread("row", 3)))
+        Check(lambda a, b: function_of(op)(_PLACES, [a, b]), (_X, spread("row", 3))),
+        check_of_lists(lambda a: function_of(op)([[1, 0]], [a]), 2),
     ],
     determinism=LARGE_ROWS,
     exceptions={

@@ -19,6 +19,7 @@ from testing.ops.support.reference import (
 )
 from testing.ops.support.registry import define_tests
 from testing.ops.support.source import HUGE, Source
+from testing.ops.support.variants import check_of_lists
 
 
 def _make_slice(source: Source, op: Any) -> Case:
@@ -62,6 +63,7 @@ define_tests(
     gradient=[
         Check(lambda a: gen_ops.slice(a, [1, 0, 2], [2, 3, -1]), (_X,)),
         Check(lambda a: gen_ops.slice(a, _LONG_BEGIN, _LONG_SIZE), (_X,)),
+        check_of_lists(lambda a: gen_ops.slice(a, [1], [1]), 1),
     ],
 )
 
@@ -159,8 +161,11 @@ define_tests(
     cases=_make_strided_slice,
     reference=_strided_slice,
     gradient=[
-        Check(with_arguments(gen_ops.strided_slice, *bounds, **masks), (_X,))
-        for bounds, masks in _SLICES
+        *(
+            Check(with_arguments(gen_ops.strided_slice, *bounds, **masks), (_X,))
+            for bounds, masks in _SLICES
+        ),
+        check_of_lists(lambda a: gen_ops.strided_slice(a, [0], [1], [1]), 1),
     ],
 )
 
@@ -247,6 +252,12 @@ define_tests(
                 x, *_SLICES[2][0], value, **_SLICES[2][1]
             ),
             (_X, spread("value", 2, 3)),
+        ),
+        check_of_lists(
+            lambda a: gen_ops.tensor_strided_slice_update(
+                a, [0], [1], [1], gen_ops.slice(a, [1], [1])
+            ),
+            2,
         ),
     ],
 )
