@@ -331,8 +331,8 @@ Status AddNGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// With a condition of rank 1 whole rows are chosen, and so are the gradient's. The zeros of variants
-// have the structure of what the input holds.
+// With a condition of rank 1 whole rows are chosen, and so are the gradient's. The zeros of
+// variants have the structure of what the input holds.
 Status SelectGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = context->dy(0);

@@ -40,9 +40,9 @@ struct OpCallSetting {
 // Errors name the call, its inputs and the device. INVALID_ARGUMENT: inputs that are not as many
 // as the signature has, or of other types; shapes that do not fit; no kernel for the attributes on
 // the device type. UNIMPLEMENTED: the call gives resource handles (it may take those of
-// MakeRunTimeHandle), or its kernel ends later than it returns. OUT_OF_RANGE: the outputs take more than `max_bytes`; known before the
-// kernel runs where shape inference finds the shapes. The kernel's own. CANCELLED and
-// DEADLINE_EXCEEDED as they are: the call was to stop. Thread-safe.
+// MakeRunTimeHandle), or its kernel ends later than it returns. OUT_OF_RANGE: the outputs take more
+// than `max_bytes`; known before the kernel runs where shape inference finds the shapes. The
+// kernel's own. CANCELLED and DEADLINE_EXCEEDED as they are: the call was to stop. Thread-safe.
 StatusOr<std::vector<Tensor>> RunOpCall(const OpCall& call, absl::Span<const Tensor> inputs,
                                         const OpCallSetting& setting);
 

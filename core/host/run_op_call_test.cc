@@ -279,8 +279,8 @@ TEST_F(RunOpCallTest, TakesHandlesThatAreTensors) {
   auto variable = MakeResource<millstream::Variable>("", "v", DataType::kFloat, PartialShape());
   ASSERT_EQ(variable->Assign(Values<float>({1, 2, 3})), absl::OkStatus());
   const Tensor handle = MakeRunTimeHandle(variable).value();
-  const auto rows = Call("ResourceGather", {handle, Values<int32_t>({2, 0})},
-                         {{"dtype", DataType::kFloat}});
+  const auto rows =
+      Call("ResourceGather", {handle, Values<int32_t>({2, 0})}, {{"dtype", DataType::kFloat}});
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_THAT(Elements<float>((*rows)[0]), ElementsAre(3, 1));
   const auto none =

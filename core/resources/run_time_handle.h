@@ -1,7 +1,7 @@
 // The resource that a handle leads to. There are two kinds of handles. That of a handle op
 // (resource_handle.h) is an address, which exists before the step begins. A kernel may also make a
-// handle, of a resource that the step has made: such a handle is a tensor, whose element holds a
-// reference to the resource.
+// handle, of a resource that the step has made or that it was given: such a handle is a tensor,
+// whose element holds a reference to the resource.
 #ifndef MILLSTREAM_CORE_RESOURCES_RUN_TIME_HANDLE_H_
 #define MILLSTREAM_CORE_RESOURCES_RUN_TIME_HANDLE_H_
 
