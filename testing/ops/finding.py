@@ -79,9 +79,7 @@ def _select_checks(op: str) -> list[Check]:
         Check(lambda a, b: gen_ops.select_v2(tf.constant(rows), a, b), (column, spread("one"))),
         Check(lambda a, b: gen_ops.select_v2(tf.constant(True), a, b), (row, column)),
         check_of_lists(
-            lambda a: gen_ops.select_v2(
-                tf.constant([True, False]), a, gen_ops.roll(a, [1], [0])
-            ),
+            lambda a: gen_ops.select_v2(tf.constant([True, False]), a, gen_ops.roll(a, [1], [0])),
             2,
         ),
     ]

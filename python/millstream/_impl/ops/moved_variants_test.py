@@ -49,9 +49,7 @@ def _decoded(encoded: Any) -> Any:
         (lambda x: tf.dynamic_stitch([[2, 0], [1]], [x[:2], x[2:]]), [1, 2, 0]),
     ],
 )
-def test_what_variants_hold_moves_with_them(
-    move: Callable[[Any], Any], rows: list[int]
-) -> None:
+def test_what_variants_hold_moves_with_them(move: Callable[[Any], Any], rows: list[int]) -> None:
     decoded = _decoded(move(_encoded()))
     with tf.Session() as sess:
         assert sess.run(decoded).to_list() == [_ROWS[row] for row in rows]
@@ -60,8 +58,12 @@ def test_what_variants_hold_moves_with_them(
 def test_an_index_outside_is_an_error_of_the_operation() -> None:
     index = tf.placeholder(tf.int32, [None])
     picked = tf.gather(_encoded(), index, name="picked")
-    with tf.Session() as sess, pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"indices\[1\] = 3 is not in \[0, 3\)[\s\S]*'picked'"
+    with (
+        tf.Session() as sess,
+        pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=r"indices\[1\] = 3 is not in \[0, 3\)[\s\S]*'picked'",
+        ),
     ):
         sess.run(_decoded(picked), {index: [0, 3]})
 
