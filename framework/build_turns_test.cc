@@ -113,7 +113,6 @@ TEST(BuildTurnsTest, AThreadThatIsAskedWhetherToGoOnGetsTheTurnWhenItEnds) {
   other.join();
 }
 
-// What a builder does before it calls code that may want the same value.
 TEST(BuildTurnsTest, AThreadMayTakeAnotherTurnAfterTheEndOfIts) {
   Turns turns;
   const int key = 1;
@@ -127,6 +126,62 @@ TEST(BuildTurnsTest, AThreadMayTakeAnotherTurnAfterTheEndOfIts) {
   }
   const OtherBuilder other(&turns, key);
   EXPECT_TRUE(other.GetsTurn());
+}
+
+// What a builder does while it calls code that may want the same value.
+TEST(BuildTurnsTest, AThreadMayTakeATurnThatItLends) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  const int result = turn.Lend([&] {
+    const Turns::Turn inner(&turns, key);
+    return 7;
+  });
+  EXPECT_EQ(result, 7);
+}
+
+TEST(BuildTurnsTest, AThreadThatWaitsTakesATurnThatStaysLent) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  const OtherBuilder before(&turns, key);
+  turn.Lend([&] {
+    const OtherBuilder meanwhile(&turns, key);
+    EXPECT_TRUE(before.GetsTurn());
+    EXPECT_TRUE(meanwhile.GetsTurn());
+  });
+}
+
+TEST(BuildTurnsTest, ATurnThatWasLentIsItsThreadsAgain) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  turn.Lend([&] { const Turns::Turn inner(&turns, key); });
+  std::atomic<int> calls{0};
+  absl::Notification has_turn;
+  std::thread other([&] {
+    const Turns::Turn later(&turns, key, [&calls] {
+      ++calls;
+      return absl::OkStatus();
+    });
+    has_turn.Notify();
+  });
+  EXPECT_TRUE(Eventually([&calls] { return calls > 2; }));
+  EXPECT_FALSE(has_turn.HasBeenNotified());
+  turn.End();
+  EXPECT_TRUE(Eventually(has_turn));
+  other.join();
+}
+
+TEST(BuildTurnsTest, ATurnThatHasEndedLendsNothing) {
+  Turns turns;
+  const int key = 1;
+  Turns::Turn turn(&turns, key);
+  turn.End();
+  turn.Lend([&] {
+    const OtherBuilder other(&turns, key);
+    EXPECT_TRUE(other.GetsTurn());
+  });
 }
 
 }  // namespace

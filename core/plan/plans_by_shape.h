@@ -50,8 +50,7 @@ class PlansByShape {
   // Threads that want a plan wait for the thread that builds it. After an error one of them tries
   // next, because the error may be that of the other's step. A thread that waits calls go_on(), a
   // Status, regularly; an error of it ends the wait and is returned. No lock is held over build()
-  // and go_on(). REQUIRES: build() calls turn->End() before it runs code that may want a plan of
-  // this object.
+  // and go_on(). REQUIRES: build() calls code that may want a plan of this object by turn->Lend().
   template <typename Build, typename GoOn>
   StatusOr<Compiled*> FindOrBuild(absl::Span<const Tensor> feeds, const Build& build,
                                   const GoOn& go_on) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -111,7 +110,7 @@ class PlansByShape {
     return KeepForAnyShape(std::move(made));
   }
 
-  // A thread whose turn has ended builds beside another one: the first to be done has its way.
+  // A thread whose turn is lent may build beside another one: the first to be done has its way.
   // Null: other plans have taken the room meanwhile.
   Compiled* Keep(std::unique_ptr<Compiled> made, absl::Span<const Tensor> feeds)
       ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -141,17 +141,40 @@ TEST_F(PlansByShapeTest, OtherShapesDoNotWait) {
 }
 
 // As when the front end, which is asked meanwhile, runs the same step.
-TEST_F(PlansByShapeTest, AfterTheEndOfItsTurnTheFirstToBeDoneHasItsWay) {
+TEST_F(PlansByShapeTest, WhileATurnIsLentTheFirstToBeDoneHasItsWay) {
   Compiled* inner = nullptr;
   const StatusOr<Compiled*> plan =
       plans_.FindOrBuild(Feeds(1), [&](const std::vector<Shape>* shapes, PlanTurn* turn) {
-        turn->End();
-        inner = Plan(1);
+        inner = turn->Lend([this] { return Plan(1); });
         return Build(shapes);
       });
   EXPECT_NE(inner, nullptr);
   EXPECT_EQ(plan.value(), inner);
   EXPECT_EQ(builds_, 2);
+}
+
+// As when the front end only says that the step goes on.
+TEST_F(PlansByShapeTest, AfterATurnWasLentOtherThreadsWaitAgain) {
+  const auto build = [this](const std::vector<Shape>* shapes, PlanTurn*) { return Build(shapes); };
+  std::atomic<int> waits{0};
+  const auto go_on = [&waits] {
+    ++waits;
+    return absl::OkStatus();
+  };
+  Compiled* others = nullptr;
+  std::thread other;
+  const StatusOr<Compiled*> plan =
+      plans_.FindOrBuild(Feeds(1), [&](const std::vector<Shape>* shapes, PlanTurn* turn) {
+        turn->Lend([] {});
+        other = std::thread(
+            [&] { others = plans_.FindOrBuild(Feeds(1), build, go_on).value_or(nullptr); });
+        EXPECT_TRUE(Eventually([&waits] { return waits > 0; }));
+        return Build(shapes);
+      });
+  other.join();
+  EXPECT_NE(others, nullptr);
+  EXPECT_EQ(plan.value(), others);
+  EXPECT_EQ(builds_, 1);
 }
 
 TEST_F(PlansByShapeTest, APlanForWhichThereIsNoRoomAnyMoreIsBuiltForAnyShape) {
