@@ -172,6 +172,7 @@ Status Graph::SetBackEdges(absl::Span<const BackEdge> edges) {
   for (size_t i = edges.size(); i > 0 && !relaxed.ok(); --i) {
     nodes_[edges[i - 1].merge->id()]->inputs_[edges[i - 1].input] = previous[i - 1];
   }
+  for (const BackEdge& edge : edges) NoteChange(edge.merge);
   return relaxed;
 }
 
@@ -192,6 +193,7 @@ Status Graph::ForgetVariableShape(const Node* handle) {
   IndexConsumers();
   Status relaxed = RelaxFrom({handle->id()});
   if (!relaxed.ok()) attrs = before;
+  NoteChange(handle);
   return relaxed;
 }
 

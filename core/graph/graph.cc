@@ -330,9 +330,9 @@ Status Graph::AddControlInput(const Node* node, const Node* control) {
   }
   for (Node* each : waiting) {
     std::vector<const Node*>& controls = each->control_inputs_;
-    if (std::find(controls.begin(), controls.end(), control) == controls.end()) {
-      controls.push_back(control);
-    }
+    if (std::find(controls.begin(), controls.end(), control) != controls.end()) continue;
+    controls.push_back(control);
+    NoteChange(each);
   }
   return absl::OkStatus();
 }
@@ -354,12 +354,30 @@ Status Graph::SetDevice(const Node* node, std::string device) {
                             *node);
   }
   nodes_[node->id()]->device_ = std::move(device);
+  NoteChange(node);
   return absl::OkStatus();
 }
 
 void Graph::MarkAsRun(absl::Span<const Node* const> nodes) {
   absl::MutexLock lock(&mutex_);
   for (const Node* node : nodes) has_run_[node->id()] = true;
+}
+
+int64_t Graph::num_changes() const {
+  absl::MutexLock lock(&mutex_);
+  return num_changes_;
+}
+
+bool Graph::MarkAsRunUnlessChanged(absl::Span<const Node* const> nodes, int64_t changes) {
+  absl::MutexLock lock(&mutex_);
+  if (num_changes_ != changes) {
+    for (const Node* node : nodes) {
+      const auto changed = changed_.find(node);
+      if (changed != changed_.end() && changed->second > changes) return false;
+    }
+  }
+  for (const Node* node : nodes) has_run_[node->id()] = true;
+  return true;
 }
 
 std::string Graph::library() const {

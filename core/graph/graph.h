@@ -9,6 +9,7 @@
 #ifndef MILLSTREAM_CORE_GRAPH_GRAPH_H_
 #define MILLSTREAM_CORE_GRAPH_GRAPH_H_
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -204,6 +205,13 @@ class Graph {
   Status SetDevice(const Node* node, std::string device) ABSL_LOCKS_EXCLUDED(mutex_);
   // Marks nodes as part of a compiled step. They cannot be changed afterwards.
   void MarkAsRun(absl::Span<const Node* const> nodes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // How often nodes have been changed: by a control input, a device, a back edge or a variable
+  // shape that was forgotten.
+  int64_t num_changes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for a step that was compiled of the nodes as they were when num_changes() was
+  // `changes`. Returns false, and marks none, if one of them has been changed since.
+  bool MarkAsRunUnlessChanged(absl::Span<const Node* const> nodes, int64_t changes)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The function library that was imported, as a serialized FunctionDefLibrary.
   std::string library() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -220,6 +228,9 @@ class Graph {
   void IndexConsumers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status RelaxFrom(std::set<int> stale) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const std::string* InternSource(std::string source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteChange(const Node* node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    changed_[node] = ++num_changes_;
+  }
 
   mutable absl::Mutex mutex_;
   const FreeInForks free_in_forks_{&mutex_};  // a forked child may continue to build
@@ -228,6 +239,9 @@ class Graph {
   absl::flat_hash_map<std::string, int> names_in_use_ ABSL_GUARDED_BY(mutex_);  // lower case
   std::set<std::string> sources_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> has_run_ ABSL_GUARDED_BY(mutex_);
+  int64_t num_changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Which of the changes was the last one of a node, for those that have been changed.
+  absl::flat_hash_map<const Node*, int64_t> changed_ ABSL_GUARDED_BY(mutex_);
   // The readers of each node, by id. Complete after IndexConsumers. May contain former readers.
   std::vector<std::vector<int>> consumers_ ABSL_GUARDED_BY(mutex_);
   // The arguments of RefineShape, by output.

@@ -201,6 +201,28 @@ TEST_F(GraphTest, ANodeThatHasRunCanNoLongerChange) {
   EXPECT_EQ(graph.Device(third), "/cpu:0");
 }
 
+// As those of a step that was compiled before the change.
+TEST_F(GraphTest, NodesOfWhichOneHasChangedAreNotMarkedAsRun) {
+  const Node* first = Group({});
+  const Node* second = Group({});
+  const int64_t before = graph.num_changes();
+  ASSERT_EQ(graph.AddControlInput(second, first), absl::OkStatus());
+  EXPECT_FALSE(graph.MarkAsRunUnlessChanged({first, second}, before));
+  EXPECT_EQ(graph.SetDevice(first, "/cpu:0"), absl::OkStatus()) << "neither is marked";
+  EXPECT_TRUE(graph.MarkAsRunUnlessChanged({first, second}, graph.num_changes()));
+  ExpectError(graph.SetDevice(first, ""), absl::StatusCode::kFailedPrecondition, {"has run"});
+}
+
+TEST_F(GraphTest, ChangesOfOtherNodesDoNotCount) {
+  const Node* first = Group({});
+  const Node* second = Group({});
+  ASSERT_EQ(graph.SetDevice(first, "/cpu:0"), absl::OkStatus());
+  const int64_t before = graph.num_changes();
+  ASSERT_EQ(graph.SetDevice(second, "/cpu:0"), absl::OkStatus());
+  EXPECT_TRUE(graph.MarkAsRunUnlessChanged({first}, before));
+  EXPECT_EQ(graph.SetDevice(second, ""), absl::OkStatus());
+}
+
 TEST_F(GraphTest, TheBuilderKeepsItsFirstError) {
   build.Op("NoSuchOp", {});
   const Status first = build.status();
