@@ -14,7 +14,7 @@ namespace {
 
 // The options of a step that waits while its plan is compiled. The compilation asks the front end
 // whether the step is to stop, which may run any code there, a step of this executable as well.
-// Before that, the thread's turn ends, so that nothing waits for it.
+// Meanwhile the thread's turn is lent, so that nothing that this code waits for waits for the turn.
 class AskingRun {
  public:
   AskingRun(const RunOptions& given, PlanTurn* turn) : given_(given), turn_(*turn), run_(given) {
@@ -29,8 +29,8 @@ class AskingRun {
  private:
   static bool ShouldStop(void* argument) {
     const auto* self = static_cast<AskingRun*>(argument);
-    self->turn_.End();
-    return self->given_.should_stop(self->given_.should_stop_argument);
+    return self->turn_.Lend(
+        [self] { return self->given_.should_stop(self->given_.should_stop_argument); });
   }
 
   const RunOptions& given_;
@@ -40,17 +40,31 @@ class AskingRun {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext* context,
-                                                         const StepSignature& signature,
-                                                         const PlacementHints& hints) {
+StatusOr<std::unique_ptr<Executable>> Executable::Compile(const ExecutableContext* context,
+                                                          const StepSignature& signature,
+                                                          const PlacementHints& hints) {
   MS_ASSIGN_OR_RETURN(std::unique_ptr<ExecutableBuilder> builder,
                       ExecutableBuilder::Create(context, signature, hints));
   std::unique_ptr<Executable> executable(new Executable(std::move(builder)));
   if (executable->builder_->is_all_dynamic()) {
     MS_ASSIGN_OR_RETURN(executable->dynamic_, executable->builder_->Compile(nullptr, nullptr));
   }
-  context->graph->MarkAsRun(executable->builder_->nodes());
   return executable;
+}
+
+// Nodes are marked only when the step is compiled, so that one that cannot be, for the device that
+// it asks for, say, can be mended. A change that came meanwhile was allowed: it counts.
+StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext* context,
+                                                         const StepSignature& signature,
+                                                         const PlacementHints& hints) {
+  while (true) {
+    const int64_t changes = context->graph->num_changes();
+    MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                        Compile(context, signature, hints));
+    if (context->graph->MarkAsRunUnlessChanged(executable->builder_->nodes(), changes)) {
+      return executable;
+    }
+  }
 }
 
 Status Executable::CheckFeeds(absl::Span<const Tensor> feeds) const {

@@ -19,7 +19,8 @@ namespace millstream {
 // Thread-safe.
 class Executable : public CompiledStep {
  public:
-  // See ExecutableBuilder::Create. Marks the nodes of the step as run (Graph::MarkAsRun).
+  // See ExecutableBuilder::Create. Marks the nodes of the step as run (Graph::MarkAsRun). The step
+  // is that of the nodes as they are then: it is compiled again if one was changed meanwhile.
   static StatusOr<std::unique_ptr<Executable>> Create(
       const ExecutableContext* context, const StepSignature& signature,
       const PlacementHints& hints = PlacementHints());
@@ -39,6 +40,10 @@ class Executable : public CompiledStep {
 
  private:
   explicit Executable(std::unique_ptr<ExecutableBuilder> builder) : builder_(std::move(builder)) {}
+  // As Create, without marking nodes.
+  static StatusOr<std::unique_ptr<Executable>> Compile(const ExecutableContext* context,
+                                                       const StepSignature& signature,
+                                                       const PlacementHints& hints);
   Status RunChecked(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                     const RunOptions& options);
   Status RunFed(absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,

@@ -137,6 +137,34 @@ MILLSTREAM_OP("TestCountsKernels")
     .Shape(ScalarShape)
     .Doc("Counts how often it is made.");
 
+// A kernel that blocks, so that it is made before the step counts as compiled. Meanwhile it calls
+// what the test wants.
+struct CallsWhileMade {
+  static inline std::function<void()> during;
+
+  static MS_Status* Create(void*, const MS_KernelInfo*, void**) {
+    during();
+    return nullptr;
+  }
+  static MS_Status* Compute(void*, MS_Frame* frame) {
+    EXPECT_EQ(GiveScalar(frame, 5), absl::OkStatus());
+    return nullptr;
+  }
+  static void Register() {
+    KernelRegistration kernel;
+    kernel.op = "TestCallsWhileMade";
+    kernel.flags = MS_KERNEL_BLOCKING;
+    kernel.create = &Create;
+    kernel.compute = &Compute;
+    Commit(kernel);
+  }
+};
+MILLSTREAM_OP("TestCallsWhileMade")
+    .Output("y: float")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Doc("Calls back while it is made.");
+
 class FirstRunsTest : public SessionTest {
  protected:
   // Registers before the session begins.
@@ -278,6 +306,24 @@ TEST_F(FirstRunsTest, ANodeMayChangeUntilItRuns) {
   EXPECT_THAT(Elements<float>(Value(late)), Each(3));
 }
 
+// The compilation has looked at the node when the change comes.
+TEST_F(FirstRunsTest, AChangeWhileTheStepIsCompiledCounts) {
+  CallsWhileMade::Register();
+  const Output w = Variable("w", DataType::kFloat, PartialShape::Scalar());
+  const Node* const assign = Assign(w, Constant(3.0f));
+  const Output late = Read(w);
+  const Output made = Op("TestCallsWhileMade", {});
+  CallsWhileMade::during = [&] {
+    EXPECT_EQ(graph.AddControlInput(late.node, assign), absl::OkStatus());
+  };
+  const StatusOr<std::vector<Tensor>> results = Run({late, made});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(*(*results)[0].data<float>(), 3);
+  EXPECT_EQ(*(*results)[1].data<float>(), 5);
+  ExpectError(graph.SetDevice(late.node, "/cpu:0"), absl::StatusCode::kFailedPrecondition,
+              {"has run"});
+}
+
 TEST_F(FirstRunsTest, AStepThatWasTrimmedIsCompiledAgain) {
   const Output y = Op("Neg", {Counted()});
   EXPECT_THAT(Elements<float>(Value(y)), Each(-7));
@@ -338,6 +384,43 @@ TEST_F(FirstRunsTest, TheFrontEndMayRunTheStepThatIsBeingCompiled) {
   EXPECT_EQ(*(*results)[0].data<float>(), -6);
   ASSERT_EQ(asked.value.dtype(), DataType::kFloat);
   EXPECT_EQ(*asked.value.data<float>(), -6);
+}
+
+// The compilation goes on after the question, and another thread's step goes on waiting for it.
+TEST_F(FirstRunsTest, AStepWhoseFrontEndIsAskedIsCompiledOnce) {
+  StandsStill::Register();
+  const Output still = Op("TestStandsStill", {Constant(Values<float>({0}))});
+  const Output y = Op("Neg", {Op("TestCountsCompilations", {still})});
+  StartSession();
+  struct Asked {
+    static bool Note(void* argument) {
+      static_cast<Asked*>(argument)->is_asked = true;
+      return false;
+    }
+    RunOptions Options() {
+      RunOptions options;
+      options.should_stop = &Note;
+      options.should_stop_argument = this;
+      return options;
+    }
+    std::atomic<bool> is_asked{false};
+  } first;
+  Asked second;
+  const auto run = [&](Asked* asked) {
+    const StatusOr<std::vector<Tensor>> results = Run({y}, {}, {}, asked->Options());
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_EQ(*(*results)[0].data<float>(), -7);
+  };
+  std::thread other;
+  CountsCompilations::during = [&] {
+    if (CountsCompilations::count > 1) return;
+    EXPECT_TRUE(first.is_asked) << "the front end was not asked before";
+    other = std::thread([&] { run(&second); });
+    EXPECT_TRUE(Eventually([&] { return second.is_asked.load(); }));
+  };
+  run(&first);
+  other.join();
+  EXPECT_EQ(CountsCompilations::count, 1);
 }
 
 }  // namespace
