@@ -176,6 +176,7 @@ TESTS = (
     "//testing/api/...",
     "//testing/conformance:gradient_check_test",
     "//testing/conformance:op_conformance_test",
+    "//testing/conformance:second_order_test",
     "//testing/determinism/...",
     "//testing/fuzz:op_attr_corpus_test",
     "//testing/ops/...",

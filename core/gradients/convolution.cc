@@ -1,5 +1,10 @@
 // Gradients of convolutions, and of dilation, whose windows slide likewise.
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "core/gradients/gradient_registry.h"
+#include "core/gradients/image_windows.h"
 #include "core/gradients/shape_helpers.h"
 
 namespace millstream {
@@ -87,6 +92,19 @@ Status FilterGradientGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+Output Cast(GraphBuilder* builder, Output tensor, DataType dtype) {
+  return tensor.dtype() == dtype ? tensor : builder->Op("Cast", {tensor}, {{"DstT", dtype}});
+}
+
+// A filter of a dilation [height, width, channels] as [taps, channels].
+Output TapsOf(GraphBuilder* builder, Output filter) {
+  const Output shape = ShapeVector(builder, filter);
+  const Output count =
+      builder->Op("Mul", {ElementOf(builder, shape, 0), ElementOf(builder, shape, 1)});
+  const Output channels = ElementOf(builder, shape, 2);
+  return builder->Op("Reshape", {filter, ConcatVectors(builder, {count, channels})});
+}
+
 Status Dilation2DGradient(GradientContext* context) {
   const std::vector<Output> inputs = {context->input(0), context->input(1), context->dy(0)};
   const std::vector<const char*> attrs = {"strides", "rates", "padding"};
@@ -94,6 +112,48 @@ Status Dilation2DGradient(GradientContext* context) {
   for (int i = 0; i < 2; ++i) {
     context->SetDx(i, context->builder()->OpWithAttrs(ops[i], inputs, context->attrs(), attrs));
   }
+  return absl::OkStatus();
+}
+
+// The windows of a dilation, with the sums of pixel and tap of which each takes the greatest. What
+// has 16 bits is computed in float, as by the kernels.
+struct DilationWindows {
+  ImageWindows windows;
+  Output first_greatest;
+};
+StatusOr<DilationWindows> WindowsOfDilation(GradientContext* context, DataType wide) {
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> strides,
+                      context->Attr<std::vector<int64_t>>("strides"));
+  MS_ASSIGN_OR_RETURN(const std::vector<int64_t> rates,
+                      context->Attr<std::vector<int64_t>>("rates"));
+  MS_ASSIGN_OR_RETURN(const std::string padding, context->Attr<std::string>("padding"));
+  GraphBuilder* builder = context->builder();
+  WindowPlaces along[2];
+  for (int i = 0; i < 2; ++i) {
+    const Output count = SizeAt(builder, context->input(2), 1 + i);
+    const Output taps = SizeAt(builder, context->input(1), i);
+    const Output size = SizeAt(builder, context->input(0), 1 + i);
+    const WindowSteps steps = {strides[1 + i], rates[1 + i], padding == "SAME"};
+    along[i] = SlidingPlaces(builder, count, taps, size, steps);
+  }
+  const ImageWindows windows(builder, along[0], along[1]);
+  const Output pixels = windows.ElementsOf(Cast(builder, context->input(0), wide));
+  const Output taps = TapsOf(builder, Cast(builder, context->input(1), wide));
+  return DilationWindows{windows, windows.FirstGreatest(builder->Op("AddV2", {pixels, taps}))};
+}
+
+// A window's gradient goes to the pixel and the tap of its first greatest sum: so the gradient of
+// that gradient is what this pixel, or this tap, of dy is.
+template <bool kOfFilter>
+Status GradientOfDilationGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const DataType dtype = context->input(0).dtype();
+  const DataType wide = dtype == DataType::kDouble ? dtype : DataType::kFloat;
+  MS_ASSIGN_OR_RETURN(const DilationWindows dilation, WindowsOfDilation(context, wide));
+  const Output dy = Cast(builder, context->dy(0), wide);
+  const Output chosen_of = kOfFilter ? TapsOf(builder, dy) : dilation.windows.ElementsOf(dy);
+  const Output chosen = builder->Op("Mul", {dilation.first_greatest, chosen_of});
+  context->SetDx(2, Cast(builder, dilation.windows.SumOverTaps(chosen), dtype));
   return absl::OkStatus();
 }
 
@@ -107,6 +167,8 @@ MILLSTREAM_GRADIENT("Conv3D", ConvolutionGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropInputV2", InputGradientGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropFilterV2", FilterGradientGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Dilation2D", Dilation2DGradient);
+MILLSTREAM_GRADIENT("Dilation2DBackpropInput", GradientOfDilationGradient<false>);
+MILLSTREAM_GRADIENT("Dilation2DBackpropFilter", GradientOfDilationGradient<true>);
 
 }  // namespace
 }  // namespace millstream

@@ -134,14 +134,20 @@ Status CropAndResizeGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// By its first input alone.
+// The sum of dy times the op's result is that of `grads` times the crops of dy: so the boxes have
+// the gradient that they have for these crops. With the nearest pixel there is no slope.
 Status GradientOfCropGradImage(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   MS_ASSIGN_OR_RETURN(const std::string method, context->Attr<std::string>("method"));
-  const Output size = SizeOf(builder, context->input(0));
+  const Output grads = context->input(0);
+  const Output boxes = context->input(1);
+  const Output indices = context->input(2);
+  const Output size = SizeOf(builder, grads);
+  context->SetDx(0, builder->Op("CropAndResize", {context->dy(0), boxes, indices, size},
+                                {{"method", method}}));
+  if (method != "bilinear") return absl::OkStatus();
   context->SetDx(
-      0, builder->Op("CropAndResize", {context->dy(0), context->input(1), context->input(2), size},
-                     {{"method", method}}));
+      1, builder->Op("CropAndResizeGradBoxes", {grads, context->dy(0), boxes, indices}));
   return absl::OkStatus();
 }
 
@@ -180,7 +186,6 @@ MILLSTREAM_GRADIENT("ScaleAndTranslateGrad", GradientOfScaleAndTranslateGrad);
 MILLSTREAM_GRADIENT("CropAndResize", CropAndResizeGradient);
 MILLSTREAM_GRADIENT("CropAndResizeGradImage", GradientOfCropGradImage);
 MILLSTREAM_GRADIENT("AdjustContrastv2", AdjustContrastGradient);
-MILLSTREAM_NOT_DIFFERENTIABLE("CropAndResizeGradBoxes");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppression");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionWithOverlaps");

@@ -128,7 +128,6 @@ MILLSTREAM_GRADIENT("BatchCholesky", CholeskyGradient);
 MILLSTREAM_GRADIENT("BatchMatrixSolve", MatrixSolveGradient);
 MILLSTREAM_GRADIENT("BatchMatrixTriangularSolve", TriangularSolveGradient);
 MILLSTREAM_GRADIENT("TridiagonalSolve", TridiagonalSolveGradient);
-MILLSTREAM_NOT_DIFFERENTIABLE("CholeskyGrad");
 
 }  // namespace
 }  // namespace millstream

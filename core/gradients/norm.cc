@@ -179,6 +179,52 @@ Status GlobalBatchNormGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// With r = 1 / sqrt(v + epsilon), f = gamma r (or r) and d = t - m, the op gives, of the gradient g,
+//   dt = g f    dm = -f sum(g)    dv = -f r^2 / 2 sum(g d)    dbeta = sum(g)    dgamma = r sum(g d)
+// (or no dgamma). Of the gradients u, um, uv, ubeta and ugamma for these it is sum(g w) with
+//   w = u f + (ubeta - um f) + d b,    b = ugamma r - uv f r^2 / 2
+Status GlobalBatchNormGradGradient(GradientContext* context) {
+  GraphBuilder* const builder = context->builder();
+  MS_ASSIGN_OR_RETURN(const float epsilon, context->Attr<float>("variance_epsilon"));
+  MS_ASSIGN_OR_RETURN(const bool is_scaled, context->Attr<bool>("scale_after_normalization"));
+  const auto plus = [&](Output a, Output b) { return builder->Op("Add", {a, b}); };
+  const auto minus = [&](Output a, Output b) { return builder->Op("Sub", {a, b}); };
+  const auto times = [&](Output a, Output b) { return builder->Op("Mul", {a, b}); };
+  const auto sum = [&](Output images) {
+    return builder->Op("Sum", {images, builder->Int32Vector({0, 1, 2})});
+  };
+  const Output gamma = context->input(3);
+  const Output g = context->input(4);
+  const Output u = context->dy(0);
+  const Output um = context->dy(1);
+  const Output uv = context->dy(2);
+  const Output ugamma = context->dy(4);
+  const DataType dtype = g.dtype();
+  const Output variance = plus(context->input(2), builder->ScalarOf(dtype, epsilon));
+  const Output r = builder->Op("Rsqrt", {variance});
+  const Output f = is_scaled ? times(gamma, r) : r;
+  const Output half = times(times(r, r), builder->ScalarOf(dtype, -0.5));  // -r^2 / 2
+  const Output uv_half = times(uv, half);
+  const Output d = minus(context->input(0), context->input(1));
+  const Output sum_g = sum(g);
+  const Output sum_gd = sum(times(g, d));
+
+  Output b = times(uv_half, f);
+  if (is_scaled) b = plus(times(ugamma, r), b);
+  const Output a = minus(context->dy(3), times(um, f));
+  context->SetDx(4, plus(plus(times(u, f), a), times(d, b)));
+  context->SetDx(0, times(g, b));
+  context->SetDx(1, builder->Op("Neg", {times(sum_g, b)}));
+  // By f, and by r beside f. The derivative of r by v is -r^3 / 2.
+  const Output by_f = plus(minus(sum(times(u, g)), times(um, sum_g)), times(uv_half, sum_gd));
+  Output by_r = times(times(builder->Op("Neg", {uv}), times(f, r)), sum_gd);
+  if (is_scaled) by_r = plus(by_r, times(ugamma, sum_gd));
+  const Output all_by_r = plus(is_scaled ? times(by_f, gamma) : by_f, by_r);
+  context->SetDx(2, times(times(all_by_r, half), r));
+  if (is_scaled) context->SetDx(3, times(by_f, r));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("FusedBatchNorm", BatchNormGradient<&kGrad>);
 MILLSTREAM_GRADIENT("FusedBatchNormV2", BatchNormGradient<&kGradV2>);
 MILLSTREAM_GRADIENT("FusedBatchNormV3", BatchNormGradient<&kGradV3>);
@@ -186,6 +232,7 @@ MILLSTREAM_GRADIENT("FusedBatchNormGrad", BatchNormGradGradient<&kGrad>);
 MILLSTREAM_GRADIENT("FusedBatchNormGradV2", BatchNormGradGradient<&kGradV2>);
 MILLSTREAM_GRADIENT("FusedBatchNormGradV3", BatchNormGradGradient<&kGradV3>);
 MILLSTREAM_GRADIENT("BatchNormWithGlobalNormalization", GlobalBatchNormGradient);
+MILLSTREAM_GRADIENT("BatchNormWithGlobalNormalizationGrad", GlobalBatchNormGradGradient);
 
 }  // namespace
 }  // namespace millstream

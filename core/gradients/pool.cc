@@ -1,5 +1,6 @@
 // Gradients of pooling.
 #include "core/gradients/gradient_registry.h"
+#include "core/gradients/image_windows.h"
 #include "core/gradients/shape_helpers.h"
 
 namespace millstream {
@@ -89,6 +90,60 @@ Status FractionalAvgPoolGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The cells along one dimension begin where `sequence` says. They end at the next beginning, or
+// behind it if they overlap.
+WindowPlaces CellsAlong(GraphBuilder* builder, Output sequence, Output size, bool overlapping) {
+  const auto part = [&](int32_t begin, int32_t end, int64_t end_mask) {
+    return builder->Op("StridedSlice",
+                       {sequence, builder->Int32Vector({begin}), builder->Int32Vector({end}),
+                        builder->Int32Vector({1})},
+                       {{"end_mask", end_mask}});
+  };
+  const Output begins = part(0, -1, 0);
+  Output ends = part(1, 0, 1);
+  if (overlapping) {
+    const Output behind = builder->Op("AddV2", {ends, builder->ScalarOf(DataType::kInt64, 1)});
+    ends = builder->Op("Minimum", {behind, size});
+  }
+  return PlacesBetween(builder, begins, ends, size);
+}
+
+// The cells of `images`; inputs `first` and first + 1 are the sequences.
+StatusOr<ImageWindows> CellsOf(GradientContext* context, Output images, int first) {
+  MS_ASSIGN_OR_RETURN(const bool overlapping, context->Attr<bool>("overlapping"));
+  GraphBuilder* builder = context->builder();
+  WindowPlaces along[2];
+  for (int i = 0; i < 2; ++i) {
+    const Output size = SizeAt(builder, images, 1 + i);
+    along[i] = CellsAlong(builder, context->input(first + i), size, overlapping);
+  }
+  return ImageWindows(builder, along[0], along[1]);
+}
+
+// A cell's gradient goes to its first greatest element: so the gradient of that gradient is what
+// this element of dy is.
+Status GradientOfFractionalMaxPoolGrad(GradientContext* context) {
+  const Output images = context->input(0);
+  MS_ASSIGN_OR_RETURN(const ImageWindows cells, CellsOf(context, images, 3));
+  const Output greatest = cells.FirstGreatest(cells.ElementsOf(images));
+  const Output elements = cells.ElementsOf(context->dy(0));
+  context->SetDx(2, cells.SumOverTaps(context->builder()->Op("Mul", {greatest, elements})));
+  return absl::OkStatus();
+}
+
+// A mean over the cells, as FractionalAvgPool is.
+Status GradientOfFractionalAvgPoolGrad(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output dy = context->dy(0);
+  MS_ASSIGN_OR_RETURN(const ImageWindows cells, CellsOf(context, dy, 2));
+  const Output is_there = cells.IsThere(dy.dtype());
+  const Output count =
+      builder->Op("Sum", {is_there, builder->Int32Vector({2})}, {{"keep_dims", true}});
+  const Output share = builder->Op("DivNoNan", {is_there, count});
+  context->SetDx(1, cells.SumOverTaps(builder->Op("Mul", {share, cells.ElementsOf(dy)})));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("MaxPool", MaxPoolGradient<&kMaxPoolGrad>);
 MILLSTREAM_GRADIENT("MaxPoolGrad", GradientOfMaxPoolGrad<&kMaxPoolGradGrad>);
 MILLSTREAM_GRADIENT("MaxPoolGradGrad", GradientOfMaxPoolGrad<&kMaxPoolGrad>);
@@ -106,7 +161,9 @@ MILLSTREAM_GRADIENT("AvgPoolGrad", GradientOfAvgPoolGrad<&kAvgPool>);
 MILLSTREAM_GRADIENT("AvgPool3D", AvgPoolGradient<&kAvgPool3DGrad>);
 MILLSTREAM_GRADIENT("AvgPool3DGrad", GradientOfAvgPoolGrad<&kAvgPool3D>);
 MILLSTREAM_GRADIENT("FractionalMaxPool", FractionalMaxPoolGradient);
+MILLSTREAM_GRADIENT("FractionalMaxPoolGrad", GradientOfFractionalMaxPoolGrad);
 MILLSTREAM_GRADIENT("FractionalAvgPool", FractionalAvgPoolGradient);
+MILLSTREAM_GRADIENT("FractionalAvgPoolGrad", GradientOfFractionalAvgPoolGrad);
 
 }  // namespace
 }  // namespace millstream

@@ -125,7 +125,6 @@ Status BesselI1eGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("Igamma", IgammaGradient);
 MILLSTREAM_GRADIENT("Igammac", IgammacGradient);
-MILLSTREAM_NOT_DIFFERENTIABLE("IgammaGradA");
 MILLSTREAM_GRADIENT("Betainc", BetaincGradient);
 MILLSTREAM_GRADIENT("BesselI0e", BesselI0eGradient);
 MILLSTREAM_GRADIENT("BesselI1e", BesselI1eGradient);

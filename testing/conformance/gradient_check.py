@@ -1,4 +1,4 @@
-"""Checks a gradient function against central differences, in float64."""
+"""Checks a gradient function against central differences, in float64, and gradients of gradients."""
 
 from __future__ import annotations
 
@@ -47,11 +47,10 @@ class _Differentiated:
                 handle = gen_ops.var_handle_op(dtype=value.dtype, shape=check.inputs[0].shape)
                 self._assign = gen_ops.assign_variable_op(handle, value)
                 sources[0] = handle
-            outputs = check.build(*sources)
-            self._outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+            self._outputs = _listed(check.build(*sources))
             self._session = tf.Session()
-            self._weights = self._make_weights()
-            self._gradients = tf.gradients(self._outputs, sources, self._weights)
+            self.weights = self._make_weights()
+            self._gradients = tf.gradients(self._outputs, sources, self.weights)
 
     def _make_weights(self) -> list[Array]:
         """Eighths, which every floating-point type holds exactly."""
@@ -70,7 +69,7 @@ class _Differentiated:
     def weighted_sum(self, inputs: Sequence[Array]) -> float:
         """The number that is differentiated."""
         values = self._run(self._outputs, inputs)
-        pairs = zip(values, self._weights, strict=True)
+        pairs = zip(values, self.weights, strict=True)
         return sum(float(np.sum(value.astype(np.float64) * weight)) for value, weight in pairs)
 
     def gradients(self) -> list[Array]:
@@ -81,6 +80,10 @@ class _Differentiated:
             np.zeros_like(array) if gradient is None else _dense(next(values), array.shape)
             for gradient, array in zip(self._gradients, self._check.inputs, strict=True)
         ]
+
+
+def _listed(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
 def _dense(value: Any, shape: tuple[int, ...]) -> Array:
@@ -104,6 +107,32 @@ def numeric_gradient(
             sides.append(function(moved))
         result[index] = (sides[1] - sides[0]) / (2 * step)
     return result
+
+
+def of_second_order(check: Check) -> Check:
+    """The check of a check's gradients.
+
+    They are functions of the inputs and of the gradients that come down to the outputs.
+
+    Parameters
+    ----------
+    check
+        A check of gradients of the first order.
+
+    Returns
+    -------
+    Check
+        Its outputs are the gradients by the inputs that have one.
+    """
+    count = len(check.inputs)
+
+    def build(*tensors: Any) -> list[Any]:
+        sources, above = list(tensors[:count]), list(tensors[count:])
+        gradients = tf.gradients(_listed(check.build(*sources)), sources, above)
+        return [tf.convert_to_tensor(gradient) for gradient in gradients if gradient is not None]
+
+    above = _Differentiated(check, Known.SHAPES).weights
+    return Check(build, (*check.inputs, *above), check.step, check.of_variable)
 
 
 def assert_gradients_are_right(op: str, check: Check, known: Known) -> None:

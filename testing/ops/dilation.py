@@ -11,8 +11,9 @@ import numpy as np
 from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.definitions import function_of
 from testing.ops.support.determinism import FLOAT32, FLOAT32_AND_64, LargeCase, Values
-from testing.ops.support.gradient import Check, spread
+from testing.ops.support.gradient import Check, shape_of, spread, with_arguments
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Near,
@@ -162,10 +163,23 @@ define_tests(
     gradient=[_dilation_check(attrs) for attrs in _STEPS],
     determinism=LargeCase(_large_dilations, FLOAT32_AND_64),
 )
+
+
+def _dilation_gradient_checks(op: str) -> list[Check]:
+    """By the gradient that comes down, of the shape of what the dilation gives."""
+    checks = []
+    for attrs in _STEPS:
+        shape = shape_of(with_arguments(gen_ops.dilation2d, **attrs), _X, _W)
+        gradient = with_arguments(function_of(op), **attrs)
+        checks.append(Check(lambda dy, of=gradient: of(_X, _W, dy), (spread("dy", *shape),)))
+    return checks
+
+
 define_tests(
     ["Dilation2DBackpropInput", "Dilation2DBackpropFilter"],
     cases=_make_dilation,
     reference=_dilated,
+    gradient=_dilation_gradient_checks,
     determinism=LargeCase(_large_dilations, FLOAT32),
 )
 

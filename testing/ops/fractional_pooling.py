@@ -200,6 +200,32 @@ def _pool_checks(op: str) -> list[Check]:
     ]
 
 
+_ROWS, _COLUMNS = np.array([0, 2, 3, 5]), np.array([0, 1, 3, 4, 6])
+
+
+def _pool_gradient_checks(op: str) -> list[Check]:
+    """By the gradient that comes down: the cells are given."""
+
+    def of_max(dy: Any, overlapping: bool) -> Any:
+        return gen_ops.fractional_max_pool_grad(
+            _X, np.zeros((2, 3, 4, 2)), dy, _ROWS, _COLUMNS, overlapping=overlapping
+        )
+
+    def of_mean(dy: Any, overlapping: bool) -> Any:
+        return gen_ops.fractional_avg_pool_grad(
+            np.array(_X.shape), dy, _ROWS, _COLUMNS, overlapping=overlapping
+        )
+
+    gradient = of_max if "Max" in op else of_mean
+    return [
+        Check(
+            lambda dy, overlapping=overlapping: gradient(dy, overlapping),
+            (spread("dy", 2, 3, 4, 2),),
+        )
+        for overlapping in (False, True)
+    ]
+
+
 _LARGE = LargeCase(_large_pools, FLOAT32_AND_64)
 
 
@@ -209,7 +235,7 @@ def _define(op: str, reference: Reference) -> None:
         op,
         cases=_make_pool if pools else _make_gradient,
         reference=reference,
-        gradient=_pool_checks if pools else None,
+        gradient=_pool_checks if pools else _pool_gradient_checks,
         determinism=_LARGE,
     )
 

@@ -323,6 +323,17 @@ define_tests(
     "BatchNormWithGlobalNormalizationGrad",
     cases=_make_global,
     reference=_global,
+    gradient=[
+        Check(
+            with_arguments(
+                gen_ops.batch_norm_with_global_normalization_grad,
+                variance_epsilon=0.25,
+                scale_after_normalization=is_scaled,
+            ),
+            (*_GLOBAL_INPUTS[:3], _GLOBAL_INPUTS[4], spread("dy", 2, 2, 3, 2)),
+        )
+        for is_scaled in (True, False)
+    ],
     determinism=_large_global,
 )
 

@@ -18,6 +18,26 @@ _STEP = 2.0**-17
 
 
 @dataclass(frozen=True)
+class LacksGradient:
+    """An op that gradients are made of and that has no gradient. Differentiating them says so."""
+
+    op: str
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Gradients of a precision that hides differences of them.
+
+    Attributes
+    ----------
+    reason
+        Why, and where else the second order is tested.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Check:
     """A use of an op whose gradients are compared with central differences, in float64.
 
@@ -31,12 +51,17 @@ class Check:
         Half the distance of the two points of a difference, for inputs near 1.
     of_variable
         The first input is the value of a variable, and `build` gets its handle.
+    no_second_order
+        Why the gradients are not differentiated in turn: `LacksGradient`, or a `Rounds`. Otherwise
+        they are, by the inputs and by the gradients that come down to the outputs, and compared
+        with central differences as well.
     """
 
     build: Callable[..., Any]
     inputs: tuple[Array, ...]
     step: float = _STEP
     of_variable: bool = False
+    no_second_order: LacksGradient | Rounds | None = None
 
 
 # The checks of an op, or a function that makes them of its name.
