@@ -32,7 +32,6 @@ Status UnbatchGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("Batch", BatchGradient);
 MILLSTREAM_GRADIENT("Unbatch", UnbatchGradient);
-MILLSTREAM_NOT_DIFFERENTIABLE("UnbatchGrad");
 MILLSTREAM_NOT_DIFFERENTIABLE("MutexV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("MutexLock");
 MILLSTREAM_NOT_DIFFERENTIABLE("ConsumeMutexLock");

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/gradients/gradient_registry.h"
+#include "core/gradients/math_helpers.h"
 #include "core/gradients/shape_helpers.h"
 
 namespace millstream {
@@ -81,26 +82,38 @@ Status NormGradient(GradientContext* context) {
 
 // The derivative by one factor is the product of the others. Without a zero that is product / x;
 // with one zero it is the product of the rest there and 0 elsewhere; with more it is 0 everywhere.
+// Where it is 0 because one other factor is, it is that factor times the rest: so the gradient of
+// the gradient is right, too.
 Status ProdGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output x = context->input(0);
   const DataType dtype = x.dtype();
-  const Output zeros = builder->Op("ZerosLike", {x});
-  const Output ones = builder->Op("OnesLike", {x});
-  const Output is_zero = builder->Op("Equal", {x, zeros});
-  const Output count =
-      builder->Op("Sum", {builder->Op("Cast", {is_zero}, {{"DstT", dtype}}), context->input(1)},
-                  {{"keep_dims", true}});
-  const Output factors = builder->Op("Select", {is_zero, ones, x});
-  const Output rest = builder->Op("Prod", {factors, context->input(1)}, {{"keep_dims", true}});
-  const auto where_count_is = [&](double wanted) {
-    const Output matches = builder->Op("Equal", {count, builder->ScalarOf(dtype, wanted)});
-    return builder->Op("Mul", {rest, builder->Op("Cast", {matches}, {{"DstT", dtype}})});
+  const auto over_axes = [&](const char* op, Output tensor) {
+    return builder->Op(op, {tensor, context->input(1)}, {{"keep_dims", true}});
   };
-  const Output no_zero = builder->Op("RealDiv", {where_count_is(0), factors});
-  const Output at_the_zero = builder->Op("Mul", {where_count_is(1), ones});
+  const auto as_number = [&](Output condition) {
+    return builder->Op("Cast", {condition}, {{"DstT", dtype}});
+  };
+  const Output zeros = builder->Op("ZerosLike", {x});
+  const Output is_zero = builder->Op("Equal", {x, zeros});
+  const Output count = over_axes("Sum", as_number(is_zero));
+  const Output factors = builder->Op("Select", {is_zero, builder->Op("OnesLike", {x}), x});
+  const Output rest = over_axes("Prod", factors);
+  // The sum of the zeros, so that a zero less the others is 0 with the others' slopes.
+  const Output zero = over_axes("Sum", builder->Op("Select", {is_zero, x, zeros}));
+  const Output other_zero = builder->Op("Sub", {zero, x});
+  // Times 1 where there are `wanted` zeros, and times `one_more` where there is another one.
+  const auto rest_where_count_is = [&](double wanted, Output one_more) {
+    const Output matches = builder->Op("Equal", {count, builder->ScalarOf(dtype, wanted)});
+    const Output follows = builder->Op("Equal", {count, builder->ScalarOf(dtype, wanted + 1)});
+    const Output further = builder->Op("Mul", {as_number(follows), one_more});
+    return builder->Op("Mul", {rest, builder->Op("Add", {as_number(matches), further})});
+  };
+  const Output no_zero = builder->Op("RealDiv", {rest_where_count_is(0, zero), factors});
+  const Output at_the_zero = rest_where_count_is(1, other_zero);
   const Output slope = builder->Op("Select", {is_zero, at_the_zero, no_zero});
-  context->SetDx(0, builder->Op("Mul", {slope, WithKeptAxes(context, context->dy(0))}));
+  const Output dy = WithKeptAxes(context, context->dy(0));
+  context->SetDx(0, builder->Op("Mul", {Conjugate(context, slope), dy}));
   return absl::OkStatus();
 }
 

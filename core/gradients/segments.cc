@@ -100,7 +100,8 @@ Status ExtremeGradient(GradientContext* context) {
 }
 
 // The product divided by the element. One that is zero gets the product of the others, unless
-// another one is zero as well.
+// another one is zero as well. Where a slope is zero because one other element is, it is that
+// element times the rest: so the gradient of the gradient is right, too.
 Status ProductGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output data = context->input(0);
@@ -112,12 +113,21 @@ Status ProductGradient(GradientContext* context) {
   const Output number_of_zeros =
       OfSegments(context, SumOfSegments(context, CastTo(context, is_zero, DataType::kInt32)));
   const Output others = OfSegments(context, product_of_others);
-  const auto has = [&](const char* op, int32_t count) {
-    return builder->Op(op, {number_of_zeros, builder->Int32(count)});
+  const Output zero = OfSegments(
+      context, SumOfSegments(context, builder->Op("Select", {is_zero, data, zeros})));
+  // `value` where there are so many zeros, and times `one_more` where there is another one.
+  const auto where_zeros_are = [&](int32_t count, Output value, Output one_more) {
+    const auto are = [&](int32_t wanted) {
+      return builder->Op("Equal", {number_of_zeros, builder->Int32(wanted)});
+    };
+    const Output further = builder->Op("Mul", {value, one_more});
+    const Output else_zero = builder->Op("Select", {are(count + 1), further, zeros});
+    return builder->Op("Select", {are(count), value, else_zero});
   };
-  const Output at_zero = builder->Op("Select", {has("Equal", 1), others, zeros});
+  const Output other_zero = builder->Op("Sub", {zero, data});
+  const Output at_zero = where_zeros_are(1, others, other_zero);
   const Output elsewhere =
-      builder->Op("Select", {has("Equal", 0), builder->Op("RealDiv", {others, factors}), zeros});
+      where_zeros_are(0, builder->Op("RealDiv", {others, factors}), zero);
   const Output slope = Conjugate(context, builder->Op("Select", {is_zero, at_zero, elsewhere}));
   const Output rows = builder->Op("Mul", {OfSegments(context, context->dy(0)), slope});
   context->SetDx(0, context->num_inputs() > 2 ? WithoutNegative(context, rows) : rows);

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import millstream as tf
 from millstream._impl.ops import gen_ops
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
@@ -174,12 +175,26 @@ def _reduction_checks(op: str) -> list[Check]:
     return checks
 
 
+def _real_part_of_complex_product(x: Any) -> Any:
+    """Of numbers x (0.5 + 2i), which depends on the conjugation."""
+    factors = gen_ops.mul(gen_ops.cast(x, tf.complex128), np.complex128(0.5 + 2j))
+    product = gen_ops.prod(factors, np.array([1], np.int32))
+    return gen_ops.cast(gen_ops.mul(product, np.complex128(1.5 - 1j)), tf.float64)
+
+
 def _product_checks(op: str) -> list[Check]:
-    """Those of any reduction, and one with zeros, by which no product can be divided."""
+    """Those of any reduction, and some with zeros, by which no product can be divided."""
     zeros = spread("zeros", 3, 4)
     zeros[0, 1] = zeros[1, 0] = zeros[1, 2] = 0.0
+    more_zeros = spread("more zeros", 2, 4)
+    more_zeros[0, :3] = 0.0
     build = with_arguments(gen_ops.prod, np.array([1], np.int32))
-    return [*_reduction_checks(op), Check(build, (zeros,))]
+    return [
+        *_reduction_checks(op),
+        Check(build, (zeros,)),
+        Check(build, (more_zeros,)),
+        Check(_real_part_of_complex_product, (zeros,)),
+    ]
 
 
 def _large_reduction(op: str) -> LargeCase:
