@@ -1,5 +1,5 @@
 // Gradients of images that are resized, cropped or changed in contrast. A resized image is a sum of
-// pixels, so the gradient of a gradient resizes again.
+// pixels, so the gradient of a gradient resizes again. crop_boxes.cc has that of the slopes of crops.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
