@@ -41,8 +41,7 @@ class CropPlaces {
     const Output before = Minus(CastTo(builder, count, kPlace), one);
     // The only place of a crop is the middle of its box.
     const Output is_only = Is("Equal", count, builder->Int32(1));
-    const Output numbers =
-        builder->Op("Range", {builder->Int32(0), count, builder->Int32(1)});
+    const Output numbers = builder->Op("Range", {builder->Int32(0), count, builder->Int32(1)});
     const Output index = Plus(CastTo(builder, numbers, kPlace), Times(is_only, Number(0.5)));
     const Output steps = builder->Op("Maximum", {before, one});
     spread_ = builder->Op("RealDiv", {index, steps});
@@ -52,8 +51,8 @@ class CropPlaces {
     const Output step = builder->Op("RealDiv", {length, steps});
     const Output all = Plus(Times(begin, last), Times(step, index));
     const Output is_inside = builder->Op(
-        "LogicalAnd", {builder->Op("GreaterEqual", {all, Number(0)}),
-                       builder->Op("LessEqual", {all, last})});
+        "LogicalAnd",
+        {builder->Op("GreaterEqual", {all, Number(0)}), builder->Op("LessEqual", {all, last})});
     const Output places = builder->Op("SelectV2", {is_inside, all, Number(0)});
     const Output lower = builder->Op("Floor", {places});
     const Output share = Column(Minus(places, lower));
@@ -99,8 +98,8 @@ class CropPlaces {
   }
   // 1 at each of the places, whole numbers, among `size` ones.
   Output Marked(Output places, Output size) const {
-    return builder_->Op("OneHot", {CastTo(builder_, places, DataType::kInt32), size, Number(1),
-                                   Number(0)});
+    return builder_->Op("OneHot",
+                        {CastTo(builder_, places, DataType::kInt32), size, Number(1), Number(0)});
   }
 
   GraphBuilder* const builder_;
@@ -145,8 +144,8 @@ Status GradientOfGradBoxes(GradientContext* context) {
   const Output by_moved_columns = product("nyxc,nxw->nywc", grads, columns.moved());
   const Output of_images = product("nywc,nyh->nhwc", by_columns, rows.moved());
   const Output of_images_too = product("nywc,nyh->nhwc", by_moved_columns, rows.shares());
-  const Output of_all = builder->Op("UnsortedSegmentSum", {sum(of_images, of_images_too), indices,
-                                                           SizeOf(builder, images, 0)});
+  const Output of_all = builder->Op(
+      "UnsortedSegmentSum", {sum(of_images, of_images_too), indices, SizeOf(builder, images, 0)});
   context->SetDx(1, CastTo(builder, of_all, images.dtype()));
 
   const std::vector<Output> of_rows =

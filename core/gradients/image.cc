@@ -1,5 +1,6 @@
 // Gradients of images that are resized, cropped or changed in contrast. A resized image is a sum of
-// pixels, so the gradient of a gradient resizes again. crop_boxes.cc has that of the slopes of crops.
+// pixels, so the gradient of a gradient resizes again. crop_boxes.cc has that of the slopes of
+// crops.
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/shape_helpers.h"
 
@@ -146,8 +147,7 @@ Status GradientOfCropGradImage(GradientContext* context) {
   context->SetDx(0, builder->Op("CropAndResize", {context->dy(0), boxes, indices, size},
                                 {{"method", method}}));
   if (method != "bilinear") return absl::OkStatus();
-  context->SetDx(
-      1, builder->Op("CropAndResizeGradBoxes", {grads, context->dy(0), boxes, indices}));
+  context->SetDx(1, builder->Op("CropAndResizeGradBoxes", {grads, context->dy(0), boxes, indices}));
   return absl::OkStatus();
 }
 

@@ -36,9 +36,8 @@ class PlaceArithmetic {
   // than `size`.
   WindowPlaces Within(Output places, Output ends, Output size) const {
     WindowPlaces within;
-    within.is_there =
-        builder_->Op("LogicalAnd", {builder_->Op("GreaterEqual", {places, Number(0)}),
-                                    builder_->Op("Less", {places, ends})});
+    within.is_there = builder_->Op("LogicalAnd", {builder_->Op("GreaterEqual", {places, Number(0)}),
+                                                  builder_->Op("Less", {places, ends})});
     within.places = AtLeast(builder_->Op("Minimum", {places, Plus(size, -1)}), 0);
     return within;
   }

@@ -11,8 +11,9 @@ namespace millstream {
 
 // Where windows lie along the height or the width of images, for each window and each tap of it.
 struct WindowPlaces {
-  Output places;    // int64 [windows, taps], in the image also where a tap is not
-  Output is_there;  // bool [windows, taps]: false for taps that are outside, or none of the window's
+  Output places;  // int64 [windows, taps], in the image also where a tap is not
+  Output
+      is_there;  // bool [windows, taps]: false for taps that are outside, or none of the window's
 };
 
 // Size `axis` of a tensor, an int64 scalar.

@@ -179,7 +179,8 @@ Status GlobalBatchNormGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// With r = 1 / sqrt(v + epsilon), f = gamma r (or r) and d = t - m, the op gives, of the gradient g,
+// With r = 1 / sqrt(v + epsilon), f = gamma r (or r) and d = t - m, the op gives, of the gradient
+// g,
 //   dt = g f    dm = -f sum(g)    dv = -f r^2 / 2 sum(g d)    dbeta = sum(g)    dgamma = r sum(g d)
 // (or no dgamma). Of the gradients u, um, uv, ubeta and ugamma for these it is sum(g w) with
 //   w = u f + (ubeta - um f) + d b,    b = ugamma r - uv f r^2 / 2

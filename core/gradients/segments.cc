@@ -113,8 +113,8 @@ Status ProductGradient(GradientContext* context) {
   const Output number_of_zeros =
       OfSegments(context, SumOfSegments(context, CastTo(context, is_zero, DataType::kInt32)));
   const Output others = OfSegments(context, product_of_others);
-  const Output zero = OfSegments(
-      context, SumOfSegments(context, builder->Op("Select", {is_zero, data, zeros})));
+  const Output zero =
+      OfSegments(context, SumOfSegments(context, builder->Op("Select", {is_zero, data, zeros})));
   // `value` where there are so many zeros, and times `one_more` where there is another one.
   const auto where_zeros_are = [&](int32_t count, Output value, Output one_more) {
     const auto are = [&](int32_t wanted) {
@@ -126,8 +126,7 @@ Status ProductGradient(GradientContext* context) {
   };
   const Output other_zero = builder->Op("Sub", {zero, data});
   const Output at_zero = where_zeros_are(1, others, other_zero);
-  const Output elsewhere =
-      where_zeros_are(0, builder->Op("RealDiv", {others, factors}), zero);
+  const Output elsewhere = where_zeros_are(0, builder->Op("RealDiv", {others, factors}), zero);
   const Output slope = Conjugate(context, builder->Op("Select", {is_zero, at_zero, elsewhere}));
   const Output rows = builder->Op("Mul", {OfSegments(context, context->dy(0)), slope});
   context->SetDx(0, context->num_inputs() > 2 ? WithoutNegative(context, rows) : rows);

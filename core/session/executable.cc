@@ -59,8 +59,7 @@ StatusOr<std::unique_ptr<Executable>> Executable::Create(const ExecutableContext
                                                          const PlacementHints& hints) {
   while (true) {
     const int64_t changes = context->graph->num_changes();
-    MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
-                        Compile(context, signature, hints));
+    MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, Compile(context, signature, hints));
     if (context->graph->MarkAsRunUnlessChanged(executable->builder_->nodes(), changes)) {
       return executable;
     }

@@ -25,13 +25,13 @@ class LacksGradient:
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """Gradients of a precision that hides differences of them.
+class NotCompared:
+    """Gradients whose gradients are not compared.
 
     Attributes
     ----------
     reason
-        Why, and where else the second order is tested.
+        Why not.
     """
 
     reason: str
@@ -52,16 +52,15 @@ class Check:
     of_variable
         The first input is the value of a variable, and `build` gets its handle.
     no_second_order
-        Why the gradients are not differentiated in turn: `LacksGradient`, or a `Rounds`. Otherwise
-        they are, by the inputs and by the gradients that come down to the outputs, and compared
-        with central differences as well.
+        Why the gradients are not differentiated in turn. Otherwise they are, by the inputs and by
+        the gradients that come down to the outputs, and compared with central differences as well.
     """
 
     build: Callable[..., Any]
     inputs: tuple[Array, ...]
     step: float = _STEP
     of_variable: bool = False
-    no_second_order: LacksGradient | Rounds | None = None
+    no_second_order: LacksGradient | NotCompared | None = None
 
 
 # The checks of an op, or a function that makes them of its name.
