@@ -28,6 +28,13 @@ std::string GradientOp(const Node& node) {
 
 bool IsNewer(const Node* a, const Node* b) { return a->id() > b->id(); }
 
+// As of an op without a gradient function.
+Status NoGradient(const Node& node, int input) {
+  return AnnotateWithNode(errors::NotFound("no gradient function is registered for op ",
+                                           node.op().name, " by input ", input),
+                          node);
+}
+
 }  // namespace
 
 BackwardWalk::BackwardWalk(Graph* graph, const std::vector<Output>& xs,
@@ -236,7 +243,9 @@ Status BackwardWalk::VisitNode(const Node* node) {
   for (int i = 0; i < node->num_inputs(); ++i) {
     const Output& input = node->input(i);
     const Gradient& dx = context.dx()[i];
-    if (dx.is_none() || !LeadsToX(input) || !HasGradientType(input.dtype())) continue;
+    if (!LeadsToX(input)) continue;
+    if (context.lacks_dx(i)) return NoGradient(*node, i);
+    if (dx.is_none() || !HasGradientType(input.dtype())) continue;
     if (!dx.is_slices()) MS_RETURN_IF_ERROR(ShapeLikeInput(node, i, dx.values));
     parts_[input].push_back(dx);
   }

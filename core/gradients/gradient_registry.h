@@ -46,6 +46,7 @@ class GradientContext {
         outputs_(std::move(outputs)),
         dy_(std::move(dy)),
         dx_(inputs_.size()),
+        lacks_dx_(inputs_.size()),
         builder_(builder) {}
 
   const OpCall& call() const { return call_; }
@@ -70,6 +71,9 @@ class GradientContext {
   void SetDx(int i, Output dense) { dx_[i] = Gradient{dense, {}, {}}; }
   void SetDx(int i, Gradient gradient) { dx_[i] = gradient; }
   const std::vector<Gradient>& dx() const { return dx_; }
+  // Input i has a gradient that nobody can compute. It is an error to want it.
+  void SetNoDx(int i) { lacks_dx_[i] = true; }
+  bool lacks_dx(int i) const { return lacks_dx_[i]; }
 
  private:
   const OpCall call_;
@@ -77,6 +81,7 @@ class GradientContext {
   const std::vector<Output> outputs_;
   std::vector<Gradient> dy_;
   std::vector<Gradient> dx_;
+  std::vector<bool> lacks_dx_;
   GraphBuilder* builder_;
 };
 

@@ -369,6 +369,16 @@ TEST_F(GradientsTest, SecondDerivativeGoesThroughTheFirst) {
   EXPECT_EQ(graph_.Facts(second.values).shape, PartialShape(Shape({2, 3})));
 }
 
+TEST_F(GradientsTest, AGradientThatNobodyCanComputeIsAnErrorWhereItIsWanted) {
+  const Output a = Floats("a");
+  const Output x = Floats("x");
+  const Output y = builder_.Op("IgammaGradA", {a, x});
+  EXPECT_FALSE(Made({y}, {x})[0].is_none());
+  const Status wanted = Add({y}, {x, a}).status();
+  EXPECT_TRUE(absl::IsNotFound(wanted)) << wanted;
+  EXPECT_THAT(wanted.ToString(), HasSubstr("op IgammaGradA by input 0"));
+}
+
 TEST_F(GradientsTest, UnusedOutputsOfANodeCountAsZeros) {
   const Output x = Placeholder("x", DataType::kFloat, Shape({4}));
   const Node* split = builder_.NodeOf("Split", {builder_.Int32(0), x}, {{"num_split", int64_t{2}}});

@@ -69,6 +69,16 @@ Status IgammaGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// Igamma has a density as its derivative by x, whose derivative by a is the density times
+// log x - digamma(a). The second derivative by a has no closed form.
+Status IgammaGradAGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output log = builder->Op("Log", {context->input(1)});
+  const Output difference = builder->Op("Sub", {log, builder->Op("Digamma", {context->input(0)})});
+  context->SetNoDx(0);
+  return SetSecondDx(context, Mul(context, GammaDensity(context), difference));
+}
+
 Status IgammacGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
   const Output dy = builder->Op("Neg", {context->dy(0)});
@@ -125,6 +135,7 @@ Status BesselI1eGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("Igamma", IgammaGradient);
 MILLSTREAM_GRADIENT("Igammac", IgammacGradient);
+MILLSTREAM_GRADIENT("IgammaGradA", IgammaGradAGradient);
 MILLSTREAM_GRADIENT("Betainc", BetaincGradient);
 MILLSTREAM_GRADIENT("BesselI0e", BesselI0eGradient);
 MILLSTREAM_GRADIENT("BesselI1e", BesselI1eGradient);

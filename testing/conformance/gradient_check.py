@@ -1,4 +1,4 @@
-"""Checks a gradient function against central differences, in float64, and gradients of gradients."""
+"""Checks gradients against central differences, in float64, and gradients of gradients."""
 
 from __future__ import annotations
 

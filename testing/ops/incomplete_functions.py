@@ -93,7 +93,10 @@ _IGAMMA_ERROR = 2000 * _EPSILON
 
 
 def _igamma_checks(op: str) -> list[Check]:
-    """By both arguments, and by the second alone, whose gradient is made of other ops."""
+    """By both arguments, and by the second alone.
+
+    The second derivative by the first has no closed form.
+    """
     function, by_a = function_of(op), LacksGradient("IgammaGradA")
     both = of_broadcast_tensors(positive, with_itself=False)(op)
     a = positive(op, 2, 3)
@@ -121,6 +124,10 @@ define_tests(
     "IgammaGradA",
     cases=two_tensors,
     reference=_of_gamma(_grad_a, 1e-6),
+    gradient=[
+        Check(lambda x: gen_ops.igamma_grad_a(positive("a", 2, 3), x), (positive("x", *shape),))
+        for shape in ((2, 3), (3,))
+    ],
     determinism=large_broadcast,
 )
 
