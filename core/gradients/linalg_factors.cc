@@ -305,6 +305,11 @@ class LeastSquaresGradient {
     const PartialShape shape = builder->ShapeOf(a_);
     const bool known =
         shape.known_rank() && shape.dim(-1) != kUnknownDim && shape.dim(-2) != kUnknownDim;
+    if (!known) {
+      const Output is_tall = builder->Op("GreaterEqual", {m_.SizeOf(a_, -2), m_.SizeOf(a_, -1)});
+      tall_ = builder->Op("Cast", {is_tall}, {{"DstT", a_.dtype()}});
+      wide_ = m_.Subtract(builder->ScalarOf(a_.dtype(), 1), tall_);
+    }
     const Output dx = context_->dy(0);
     const Output db =
         known && shape.dim(-2) >= shape.dim(-1) ? m_.Product(a_, Solve(true, known, dx))
@@ -314,11 +319,7 @@ class LeastSquaresGradient {
     if (known) {
       first = shape.dim(-2) >= shape.dim(-1) ? OfTall(known, dx) : OfWide(known, dx, db);
     } else {
-      const Output tall =
-          builder->Op("Cast", {builder->Op("GreaterEqual", {m_.SizeOf(a_, -2), m_.SizeOf(a_, -1)})},
-                      {{"DstT", a_.dtype()}});
-      const Output wide = m_.Subtract(builder->ScalarOf(a_.dtype(), 1), tall);
-      first = m_.Add(m_.Times(OfTall(known, dx), tall), m_.Times(OfWide(known, dx, db), wide));
+      first = m_.Add(m_.Times(OfTall(known, dx), tall_), m_.Times(OfWide(known, dx, db), wide_));
     }
     context_->SetDx(0, m_.Subtract(first, m_.ProductAdjoint(db, context_->output(0))));
     context_->SetDx(1, db);
@@ -327,15 +328,17 @@ class LeastSquaresGradient {
 
  private:
   // M^-1 right if `tall`, else N^-1 right. Where it is not known which of both has an inverse, the
-  // other one is multiplied by 0 and must not fail.
+  // identity stands for the other one: what it gives is multiplied by 0.
   Output Solve(bool tall, bool known, Output right) {
     GraphBuilder* const builder = context_->builder();
-    const Output product = tall ? m_.AdjointProduct(a_, a_) : m_.ProductAdjoint(a_, a_);
-    const Output diagonal = m_.Add(builder->Op("MatrixDiagPart", {product}), l2_);
-    const Output gram = builder->Op("MatrixSetDiag", {product, diagonal});
-    if (known) return builder->Op("MatrixSolve", {gram, right});
-    return builder->Op("MatrixSolveLs", {gram, right, builder->ScalarOf(DataType::kDouble, 0)},
-                       {{"fast", false}});
+    Output product = tall ? m_.AdjointProduct(a_, a_) : m_.ProductAdjoint(a_, a_);
+    Output diagonal = m_.Add(builder->Op("MatrixDiagPart", {product}), l2_);
+    if (!known) {
+      const Output is_it = tall ? tall_ : wide_;
+      product = m_.Times(product, is_it);
+      diagonal = m_.Add(m_.Times(diagonal, is_it), tall ? wide_ : tall_);
+    }
+    return builder->Op("MatrixSolve", {builder->Op("MatrixSetDiag", {product, diagonal}), right});
   }
 
   Output OfTall(bool known, Output dx) {
@@ -351,6 +354,8 @@ class LeastSquaresGradient {
   const Output a_;
   const Output b_;
   const Output l2_;
+  Output tall_;  // 1 if there are as many rows as columns or more, else 0; only if not known
+  Output wide_;  // 1 - tall_
 };
 
 Status MatrixSolveLsGradient(GradientContext* context) {

@@ -26,10 +26,11 @@ def _names(checks: list[_Named]) -> Callable[[int], str]:
     return lambda index: f"{checks[index][0]}-{index}"
 
 
+@pytest.mark.parametrize("known", [Known.SHAPES, Known.NOTHING], ids=lambda known: known.name)
 @pytest.mark.parametrize("index", range(len(_COMPARED)), ids=_names(_COMPARED))
-def test_gradient_of_the_gradient_is_right(index: int) -> None:
+def test_gradient_of_the_gradient_is_right(index: int, known: Known) -> None:
     op, check = _COMPARED[index]
-    assert_gradients_are_right(f"gradient of {op}", of_second_order(check), Known.SHAPES)
+    assert_gradients_are_right(f"gradient of {op}", of_second_order(check), known)
 
 
 @pytest.mark.parametrize("index", range(len(_LACKING)), ids=_names(_LACKING))
