@@ -63,9 +63,16 @@ bool HaveBitsOf(const std::vector<StripRow>& strips, const Weights& weights) {
   return true;
 }
 
+bool HaveEqualBits(const std::vector<StripRow>& a, const std::vector<StripRow>& b) {
+  if (a.size() != b.size() || a.empty()) return a.size() == b.size();
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(StripRow)) == 0;
+}
+
 class Registry {
  public:
-  KeptStrips Find(const Key& key, const Weights& weights) {
+  // Strips with this key that `are_wanted` says yes to; null if nobody keeps such.
+  template <typename Predicate>
+  KeptStrips Find(const Key& key, const Predicate& are_wanted) {
     std::vector<KeptStrips> alike;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -75,7 +82,7 @@ class Registry {
       }
     }
     for (const KeptStrips& kept : alike) {
-      if (HaveBitsOf(*kept, weights)) return kept;
+      if (are_wanted(*kept)) return kept;
     }
     return nullptr;
   }
@@ -98,13 +105,30 @@ KeptStrips KeepStrips(const Weights& weights) {
   static Registry* const registry = new Registry;
   const Key key(HashOf(weights.data, weights.depth * weights.columns), weights.depth,
                 weights.columns, weights.is_transposed);
-  if (KeptStrips kept = registry->Find(key, weights)) return kept;
+  const auto are_equal = [&](const std::vector<StripRow>& kept) {
+    return HaveBitsOf(kept, weights);
+  };
+  if (KeptStrips kept = registry->Find(key, are_equal)) return kept;
   auto strips = std::make_shared<std::vector<StripRow>>(
       static_cast<size_t>(StripsOf(weights.columns) * weights.depth));
   ArrangeStrips(MatrixOf(weights), weights.depth, weights.columns, 0, StripsOf(weights.columns),
                 strips->data()->values);
   registry->Add(key, strips);
   return strips;
+}
+
+KeptStrips KeepComputedStrips(std::vector<StripRow> strips) {
+  static Registry* const registry = new Registry;
+  const auto rows = static_cast<int64_t>(strips.size());
+  const float* const values = strips.empty() ? nullptr : strips.data()->values;
+  const Key key(HashOf(values, rows * kStripColumns), rows, kStripColumns, false);
+  const auto are_equal = [&](const std::vector<StripRow>& kept) {
+    return HaveEqualBits(kept, strips);
+  };
+  if (KeptStrips kept = registry->Find(key, are_equal)) return kept;
+  auto added = std::make_shared<const std::vector<StripRow>>(std::move(strips));
+  registry->Add(key, added);
+  return added;
 }
 
 }  // namespace millstream::kernels

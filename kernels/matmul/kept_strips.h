@@ -1,5 +1,6 @@
 // Weights in strips (kernels/matmul/window_product.h) that several plans keep: a plan for each set
-// of feed shapes has the same weights, of which there is one copy as long as one of them lives.
+// of feed shapes has the same weights, of which there is one copy as long as one of them lives. The
+// strips may also be what a kernel makes of weights, as the transformed filter of a convolution.
 #ifndef MILLSTREAM_KERNELS_MATMUL_KEPT_STRIPS_H_
 #define MILLSTREAM_KERNELS_MATMUL_KEPT_STRIPS_H_
 
@@ -28,6 +29,10 @@ struct Weights {
 
 // The strips of the weights: those that somebody keeps of equal bits, or new ones. Thread-safe.
 KeptStrips KeepStrips(const Weights& weights);
+
+// Strips that were computed from weights in another way: those that somebody keeps of equal bits,
+// or these. Thread-safe.
+KeptStrips KeepComputedStrips(std::vector<StripRow> strips);
 
 }  // namespace millstream::kernels
 

@@ -45,6 +45,40 @@ TEST(KeptStripsTest, WeightsOfSeveralStripsThatDifferInOneNumber) {
   }
 }
 
+std::vector<StripRow> ComputedStrips(int64_t rows) {
+  std::vector<StripRow> strips(static_cast<size_t>(rows));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < kStripColumns; ++j) {
+      strips[i].values[j] = static_cast<float>(i * kStripColumns + j) / 2;
+    }
+  }
+  return strips;
+}
+
+TEST(KeptStripsTest, EqualComputedStripsAreOneCopy) {
+  const KeptStrips first = KeepComputedStrips(ComputedStrips(11));
+  EXPECT_EQ((*first)[10].values[1], 80.5f);
+  EXPECT_EQ(KeepComputedStrips(ComputedStrips(11)), first);
+  EXPECT_NE(KeepComputedStrips(ComputedStrips(10)), first);
+  std::vector<StripRow> others = ComputedStrips(11);
+  others[10].values[15] = -1;
+  EXPECT_NE(KeepComputedStrips(others), first);
+}
+
+// A zero of the other sign makes other products.
+TEST(KeptStripsTest, ComputedStripsAreComparedByTheirBits) {
+  std::vector<StripRow> strips = ComputedStrips(2);
+  const KeptStrips first = KeepComputedStrips(strips);
+  strips[0].values[0] = -strips[0].values[0];
+  EXPECT_NE(KeepComputedStrips(strips), first);
+}
+
+TEST(KeptStripsTest, ComputedStripsThatNobodyKeepsAreFreed) {
+  std::weak_ptr<const std::vector<StripRow>> kept = KeepComputedStrips(ComputedStrips(3));
+  EXPECT_TRUE(kept.expired());
+  EXPECT_EQ(KeepComputedStrips({})->size(), 0u);
+}
+
 TEST(KeptStripsTest, WhatNobodyKeepsIsFreed) {
   const std::vector<float> numbers = Numbers(7 * 3);
   std::weak_ptr<const std::vector<StripRow>> kept = KeepStrips({numbers.data(), 7, 3, false});

@@ -26,17 +26,10 @@ bool StripGemm::Suits(int64_t m, int64_t n, int64_t k) {
          ChosenInstructionSet() < InstructionSet::kAvx512;
 }
 
-void StripGemm::KeepRight(const float* b) {
-  constexpr int64_t kLine = 16;  // floats of a cache line
-  kept_.resize(StripsSize(k_, n_) + kLine - 1);
-  float* strips = kept_.data();
-  while (reinterpret_cast<uintptr_t>(strips) % (kLine * sizeof(float)) != 0) ++strips;
-  ArrangeStrips({b, n_, 1}, k_, n_, 0, StripsOf(n_), strips);
-  strips_ = strips;
-}
+void StripGemm::KeepRight(const float* b) { kept_ = KeepStrips({b, k_, n_, false}); }
 
 uint64_t StripGemm::scratch_bytes() const {
-  return strips_ != nullptr ? 0 : static_cast<uint64_t>(StripsSize(k_, n_)) * sizeof(float);
+  return kept_ != nullptr ? 0 : static_cast<uint64_t>(StripsSize(k_, n_)) * sizeof(float);
 }
 
 ms::Status StripGemm::Run(ms::Frame& frame, const float* a, const float* b, float* c,
@@ -46,13 +39,13 @@ ms::Status StripGemm::Run(ms::Frame& frame, const float* a, const float* b, floa
   std::array<const float*, kMostRows> starts;
   for (int64_t i = 0; i < m_; ++i) starts[i] = a + i * k_;
   auto* const arranged = static_cast<float*>(scratch);
-  const float* const strips = strips_ != nullptr ? strips_ : arranged;
+  const float* const strips = kept_ != nullptr ? kept_->data()->values : arranged;
   const WindowProduct product{strips, n_, &offset, 1, k_, n_, {}};
   const auto cost = static_cast<uint64_t>(m_ * k_ * kStripColumns / kProductsPerNanosecond + 1);
   return StoppableFor(frame, StripsOf(n_), cost, [&](int64_t begin, int64_t end) {
-    const int64_t step = strips_ != nullptr ? end - begin : 1;
+    const int64_t step = kept_ != nullptr ? end - begin : 1;
     for (int64_t strip = begin; strip < end; strip += step) {
-      if (strips_ == nullptr) ArrangeStrips({b, n_, 1}, k_, n_, strip, strip + 1, arranged);
+      if (kept_ == nullptr) ArrangeStrips({b, n_, 1}, k_, n_, strip, strip + 1, arranged);
       MultiplyWindows(product, starts.data(), m_, strip, strip + step, c);
     }
   });

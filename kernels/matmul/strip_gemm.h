@@ -3,9 +3,9 @@
 #define MILLSTREAM_KERNELS_MATMUL_STRIP_GEMM_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/window_product.h"
 
 namespace millstream::kernels {
@@ -27,7 +27,8 @@ class StripGemm {
   StripGemm(const StripGemm&) = delete;
   StripGemm& operator=(const StripGemm&) = delete;
 
-  // Tells that B has this value in every Run, and keeps an arranged copy. No bit changes.
+  // Tells that B has this value in every Run, and keeps an arranged copy, which is shared with
+  // others that keep the same. No bit changes.
   void KeepRight(const float* b);
 
   uint64_t scratch_bytes() const;
@@ -39,8 +40,7 @@ class StripGemm {
   int64_t m_;
   int64_t n_;
   int64_t k_;
-  std::vector<float> kept_;  // holds the arranged matrix; empty when B may change
-  const float* strips_ = nullptr;
+  KeptStrips kept_;  // of B; null when B may change
 };
 
 }  // namespace millstream::kernels

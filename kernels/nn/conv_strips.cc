@@ -11,8 +11,6 @@
 namespace millstream::kernels {
 namespace {
 
-constexpr int64_t kLine = 16;  // floats of a cache line
-
 // Copies of padded images are no larger than this: they should be in the last cache.
 constexpr int64_t kMostPadded = int64_t{1} << 20;
 
@@ -87,24 +85,21 @@ uint64_t ConvStrips::padded_bytes() const {
 }
 
 void ConvStrips::KeepFilter(const float* filter) {
-  kept_.resize(StripsSize(depth_, shape_.out_channels) + kLine - 1);
-  float* strips = kept_.data();
-  while (reinterpret_cast<uintptr_t>(strips) % (kLine * sizeof(float)) != 0) ++strips;
-  ArrangeStrips({filter, shape_.out_channels, 1}, depth_, shape_.out_channels, 0,
-                StripsOf(shape_.out_channels), strips);
-  strips_ = strips;
+  kept_ = KeepStrips({filter, depth_, shape_.out_channels, false});
 }
 
 uint64_t ConvStrips::scratch_bytes() const {
-  const int64_t arranged = strips_ != nullptr ? 0 : StripsSize(depth_, shape_.out_channels);
+  const int64_t arranged = kept_ != nullptr ? 0 : StripsSize(depth_, shape_.out_channels);
   return padded_bytes() + static_cast<uint64_t>(arranged) * sizeof(float);
 }
 
 ms::Status ConvStrips::Run(ms::Frame& frame, const float* input, const float* filter,
                            const ProductEpilogue& epilogue, float* output, void* scratch) const {
   auto* const padded = static_cast<float*>(scratch);
-  const float* strips = strips_;
-  if (strips == nullptr) {
+  const float* strips = nullptr;
+  if (kept_ != nullptr) {
+    strips = kept_->data()->values;
+  } else {
     constexpr int64_t kPicoseconds = 300;
     auto* const arranged = reinterpret_cast<float*>(static_cast<char*>(scratch) + padded_bytes());
     MS_TRY(ParallelRows(frame, StripsOf(shape_.out_channels), depth_ * kStripColumns, kPicoseconds,

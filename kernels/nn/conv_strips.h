@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/window_product.h"
 #include "kernels/nn/conv_shape.h"
 
@@ -29,7 +30,8 @@ class ConvStrips {
   ConvStrips(const ConvStrips&) = delete;
   ConvStrips& operator=(const ConvStrips&) = delete;
 
-  // Tells that the filter has this value in every Run, and keeps an arranged copy. No bit changes.
+  // Tells that the filter has this value in every Run, and keeps an arranged copy, which is shared
+  // with others that keep the same. No bit changes.
   void KeepFilter(const float* filter);
 
   uint64_t scratch_bytes() const;
@@ -60,8 +62,7 @@ class ConvStrips {
   int64_t block_;                 // rows that are computed together
   std::vector<int64_t> offsets_;  // of the window's pieces
   int64_t length_;                // of a piece
-  std::vector<float> kept_;       // holds the arranged filter; empty when it may change
-  const float* strips_ = nullptr;
+  KeptStrips kept_;               // of the filter as a matrix; null when it may change
 };
 
 }  // namespace millstream::kernels

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "kernels/common/parallel.h"
 
@@ -16,13 +18,11 @@ ConvWinograd::ConvWinograd(const ConvShape& shape, int threads)
     : blocks_(shape, threads), lanes_(std::clamp<int64_t>(threads, 1, blocks_.pieces())) {}
 
 void ConvWinograd::KeepFilter(const float* filter) {
-  kept_.resize(static_cast<size_t>(blocks_.filter_size() + kLine - 1));
-  float* transformed = kept_.data();
-  while (reinterpret_cast<uintptr_t>(transformed) % (kLine * sizeof(float)) != 0) ++transformed;
+  std::vector<StripRow> transformed(static_cast<size_t>(blocks_.filter_size() / kStripColumns));
   for (int64_t part = 0; part < blocks_.filter_parts(); ++part) {
-    blocks_.TransformFilter(filter, part, transformed);
+    blocks_.TransformFilter(filter, part, transformed.data()->values);
   }
-  transformed_ = transformed;
+  kept_ = KeepComputedStrips(std::move(transformed));
 }
 
 int64_t ConvWinograd::workspace_step() const {
@@ -30,15 +30,17 @@ int64_t ConvWinograd::workspace_step() const {
 }
 
 uint64_t ConvWinograd::scratch_bytes() const {
-  const int64_t filter = transformed_ != nullptr ? 0 : blocks_.filter_size();
+  const int64_t filter = kept_ != nullptr ? 0 : blocks_.filter_size();
   return static_cast<uint64_t>(lanes_ * workspace_step() + filter) * sizeof(float);
 }
 
 ms::Status ConvWinograd::Run(ms::Frame& frame, const float* input, const float* filter,
                              const ProductEpilogue& epilogue, float* output, void* scratch) const {
   auto* const workspaces = static_cast<float*>(scratch);
-  WinogradBlocks::Operands operands{input, transformed_, epilogue, output};
-  if (transformed_ == nullptr) {
+  WinogradBlocks::Operands operands{input, nullptr, epilogue, output};
+  if (kept_ != nullptr) {
+    operands.filter = kept_->data()->values;
+  } else {
     float* const transformed = workspaces + lanes_ * workspace_step();
     MS_TRY(TransformFilter(frame, filter, transformed));
     operands.filter = transformed;

@@ -4,9 +4,9 @@
 #define MILLSTREAM_KERNELS_NN_CONV_WINOGRAD_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/matmul/kept_strips.h"
 #include "kernels/nn/conv_shape.h"
 #include "kernels/nn/winograd_blocks.h"
 
@@ -25,9 +25,11 @@ class ConvWinograd {
   ConvWinograd(const ConvWinograd&) = delete;
   ConvWinograd& operator=(const ConvWinograd&) = delete;
 
-  // Tells that the filter has this value in every Run, and keeps the transformed one. No bit
-  // changes.
+  // Tells that the filter has this value in every Run, and keeps the transformed one, which is
+  // shared with others that keep the same. No bit changes.
   void KeepFilter(const float* filter);
+  // The transformed filter; null when the filter may change.
+  const KeptStrips& kept() const { return kept_; }
 
   uint64_t scratch_bytes() const;
   // `scratch` has scratch_bytes() and is 64-byte aligned. Gives the error of a step that is to end
@@ -42,9 +44,8 @@ class ConvWinograd {
                        float* workspaces) const;
 
   WinogradBlocks blocks_;
-  int64_t lanes_;            // workspaces, each for a thread
-  std::vector<float> kept_;  // holds the transformed filter; empty when it may change
-  const float* transformed_ = nullptr;
+  int64_t lanes_;  // workspaces, each for a thread
+  KeptStrips kept_;
 };
 
 }  // namespace millstream::kernels

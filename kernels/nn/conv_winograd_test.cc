@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/nn/conv_shape.h"
+#include "kernels/nn/conv_winograd.h"
 #include "kernels/nn/winograd_blocks.h"
 #include "kernels/testing/fractions.h"
 #include "kernels/testing/kernel_tester.h"
@@ -287,6 +288,29 @@ TEST(WinogradTest, AFilterMayBeAConstant) {
     const std::vector<float> kept = Convolution(c).ConstantFilter(true).Run(x, w);
     EXPECT_EQ(Convolution(c).ConstantFilter(false).Run(x, w), kept);
   }
+}
+
+// A plan is for one set of feed shapes; another batch, or images of another size, have the same
+// weights.
+TEST(WinogradTest, PlansOfOneFilterKeepOneTransformedCopy) {
+  const Case c = {1, 14, 14, 40, 70};
+  const std::vector<float> w = Fractions(c.filter_size(), 17);
+  const std::vector<float> equal = w;
+  std::vector<float> other = w;
+  other.back() = 2;
+  ConvWinograd plan(c.Shape(), 1);
+  ConvWinograd of_batch(Case{5, 14, 14, 40, 70}.Shape(), 4);
+  ConvWinograd of_size(Case{1, 9, 20, 40, 70}.Shape(), 2);
+  ConvWinograd of_other(c.Shape(), 1);
+  EXPECT_EQ(plan.kept(), nullptr);
+  plan.KeepFilter(w.data());
+  of_batch.KeepFilter(equal.data());
+  of_size.KeepFilter(w.data());
+  of_other.KeepFilter(other.data());
+  ASSERT_NE(plan.kept(), nullptr);
+  EXPECT_EQ(of_batch.kept(), plan.kept());
+  EXPECT_EQ(of_size.kept(), plan.kept());
+  EXPECT_NE(of_other.kept(), plan.kept());
 }
 
 TEST(WinogradTest, WhatFollowsHasTheBitsOfSeparateOps) {
