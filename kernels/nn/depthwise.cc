@@ -4,8 +4,10 @@
 // multiplier, are there copies.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <type_traits>
+#include <utility>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/narrow_float.h"
@@ -46,6 +48,22 @@ ms::Status Resolve(ConvDirection direction, const ConvAttributes& attributes,
   return CheckOutputGradient(*shape, shapes.gradient);
 }
 
+// What a problem's shapes say, of which there is one for a plan of known shapes.
+struct DepthwisePlan : ms::ShapeState {
+  ms::Status Init(ConvDirection direction, const ConvAttributes& attributes,
+                  const ConvShapes& shapes) {
+    MS_TRY(Resolve(direction, attributes, shapes, &shape));
+    const bool to_filter = direction == ConvDirection::kBackwardFilter;
+    result = to_filter ? shapes.filter : shape.ResultShape(direction);
+    if (!to_filter && !shape.HasNoProducts()) taps.emplace(shape, direction);
+    return ms::Status();
+  }
+
+  ConvShape shape;
+  ms::Shape result;
+  std::optional<TapPlan> taps;  // none where there are no products, and for the filter's gradient
+};
+
 // Products of a row of the output, at about a nanosecond for 8.
 uint64_t RowCost(const ConvShape& shape) {
   return static_cast<uint64_t>(shape.output[1] * shape.out_channels * shape.filter[0] *
@@ -58,9 +76,10 @@ uint64_t RowCost(const ConvShape& shape) {
 template <typename Number>
 class DepthwiseLoops {
  public:
-  // `epilogue` is for the output of float32 with channels last; null: nothing follows.
-  static ms::Status Run(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
-                        const Operands<Number>& operands, const ProductEpilogue* epilogue) {
+  // `epilogue` is for the output of float32 with channels last. REQUIRES: the problem has products.
+  static ms::Status Run(ms::Frame& frame, const DepthwisePlan& plan, ConvDirection direction,
+                        const Operands<Number>& operands, const ProductEpilogue& epilogue) {
+    const ConvShape& shape = plan.shape;
     const DepthwiseLayout input = DepthwiseLayout::OfInput(shape);
     const DepthwiseLayout output = DepthwiseLayout::OfOutput(shape);
     const Number* x = nullptr;
@@ -83,32 +102,23 @@ class DepthwiseLoops {
       MS_TRY(frame.Temp(static_cast<uint64_t>(layout.size()) * sizeof(Number), &temp));
       sums = temp.data<Number>();
     }
-    MS_TRY(Sum(frame, shape, direction, forward ? x : dy, operands.filter, epilogue, sums));
+    MS_TRY(Sum(frame, plan, forward ? x : dy, operands.filter, epilogue, sums));
     return Gather(frame, layout, sums, result);
   }
 
  private:
   // The output of `source`, the input, or the input's gradient of `source`, the output's. All have
   // their channels last, as many as the output has.
-  static ms::Status Sum(ms::Frame& frame, const ConvShape& shape, ConvDirection direction,
-                        const Number* source, const Number* filter, const ProductEpilogue* epilogue,
-                        Number* result) {
-    const TapPlan plan(shape, direction);
-    const int64_t rows = shape.batch * static_cast<int64_t>(plan.rows.size());
-    const uint64_t cost = RowCost(shape) * shape.output[0] / plan.rows.size() + 1;
+  static ms::Status Sum(ms::Frame& frame, const DepthwisePlan& problem, const Number* source,
+                        const Number* filter, const ProductEpilogue& epilogue, Number* result) {
+    const TapPlan& plan = *problem.taps;
+    const auto rows_of_image = static_cast<int64_t>(plan.rows.size());
+    const int64_t rows = problem.shape.batch * rows_of_image;
+    const uint64_t products = RowCost(problem.shape) * problem.shape.output[0];
+    const uint64_t cost = products / static_cast<uint64_t>(rows_of_image) + 1;
     return StoppableFor(frame, rows, cost, [&](int64_t begin, int64_t end) {
-      const int64_t step = epilogue == nullptr ? end - begin : 1;
-      for (int64_t row = begin; row < end; row += step) {
-        RunVectorLoopUpTo<kWidestSet<Number>, Sums>(plan, source, filter, result, row, row + step);
-        if constexpr (std::is_same_v<Number, float>) {
-          // A row at a time, while it is in the first cache.
-          const auto columns = static_cast<int64_t>(plan.columns.size());
-          if (epilogue != nullptr) {
-            BiasEpilogue::Apply(*epilogue, row * columns, (row + 1) * columns, plan.channels,
-                                result);
-          }
-        }
-      }
+      RunVectorLoopUpTo<kWidestSet<Number>, Sums>(plan, source, filter, epilogue, result, begin,
+                                                  end);
     });
   }
 
@@ -204,35 +214,45 @@ class Depthwise {
   explicit Depthwise(const Row& row) : direction_(row.direction) {}
   ms::Status Init(const ms::KernelInfo& info) { return attributes_.Init(info); }
 
+  ms::Status Specialize(ms::Specialization& spec) const {
+    auto plan = std::make_unique<DepthwisePlan>();
+    MS_TRY(plan->Init(direction_, attributes_, ShapesOf(direction_, spec)));
+    spec.SetState(std::move(plan));
+    return ms::Status();
+  }
+
   ms::Status Compute(ms::Frame& frame) const { return Compute(frame, nullptr); }
 
   // What the op gives, and then what `epilogue` says, unless it is null.
   ms::Status Compute(ms::Frame& frame, const BiasEpilogue* epilogue) const {
+    if (const auto* plan = frame.shape_state<DepthwisePlan>()) return Run(frame, *plan, epilogue);
     ConvShapes shapes;
     MS_TRY(ShapesOf(direction_, frame, kRank, &shapes));
-    ConvShape shape;
-    MS_TRY(Resolve(direction_, attributes_, shapes, &shape));
-    const bool to_filter = direction_ == ConvDirection::kBackwardFilter;
+    DepthwisePlan plan;
+    MS_TRY(plan.Init(direction_, attributes_, shapes));
+    return Run(frame, plan, epilogue);
+  }
+
+ private:
+  using Number = ComputeTypeOf<T>;
+
+  ms::Status Run(ms::Frame& frame, const DepthwisePlan& plan, const BiasEpilogue* epilogue) const {
     ms::View output;
-    MS_TRY(frame.Output(0, to_filter ? shapes.filter : shape.ResultShape(direction_), &output));
+    MS_TRY(frame.Output(0, plan.result, &output));
     ProductEpilogue follows;
     if (epilogue != nullptr) MS_TRY(epilogue->Find(frame, &follows));
     if (output.size() == 0) return ms::Status();
     WideOutput<T> result;
     MS_TRY(result.Init(frame, output));
-    if (shape.HasNoProducts()) {
+    if (plan.shape.HasNoProducts()) {
       std::fill_n(result.data(), output.size(), Number(0));
       return epilogue == nullptr ? result.Finish(frame) : epilogue->Run(frame);
     }
     Operands<Number> operands{};
     MS_TRY(FindOperands<T>(direction_, frame, result.data(), &operands));
-    MS_TRY(DepthwiseLoops<Number>::Run(frame, shape, direction_, operands,
-                                       epilogue == nullptr ? nullptr : &follows));
+    MS_TRY(DepthwiseLoops<Number>::Run(frame, plan, direction_, operands, follows));
     return result.Finish(frame);
   }
-
- private:
-  using Number = ComputeTypeOf<T>;
 
   ConvDirection direction_;
   ConvAttributes attributes_;
@@ -250,6 +270,7 @@ class FusedDepthwise {
     MS_TRY(epilogue_.Init(info));
     return convolution_.Init(info);
   }
+  ms::Status Specialize(ms::Specialization& spec) const { return convolution_.Specialize(spec); }
   ms::Status Compute(ms::Frame& frame) const { return convolution_.Compute(frame, &epilogue_); }
 
  private:

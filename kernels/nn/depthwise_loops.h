@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/matmul/window_product.h"
 #include "kernels/nn/depthwise_windows.h"
 #include "kernels/nn/pool_lanes.h"
 #include "kernels/simd/vector.h"
@@ -39,18 +40,19 @@ inline void ForEachBlockOfLanes(int64_t channels, Fn&& fn) {
   }
 }
 
-// The rows [begin, end) of all images of a TapPlan's result.
+// The rows [begin, end) of all images of a TapPlan's result. What `epilogue` says is done to a sum
+// before it is written. REQUIRES: it says nothing unless T is float.
 template <typename T, int kBytes>
 struct TapSums {
-  static void Run(const TapPlan& plan, const T* source, const T* filter, T* result, int64_t begin,
-                  int64_t end) {
+  static void Run(const TapPlan& plan, const T* source, const T* filter,
+                  const ProductEpilogue& epilogue, T* result, int64_t begin, int64_t end) {
     WithLanesFor<kBytes, T>(plan.channels, [&](auto lanes) {
       const int64_t rows = static_cast<int64_t>(plan.rows.size());
       const int64_t row_size = static_cast<int64_t>(plan.columns.size()) * plan.channels;
       const int64_t image_size = plan.source_rows * plan.source_columns * plan.channels;
       for (int64_t row = begin; row < end; ++row) {
         SumRow<decltype(lanes)>(plan, plan.rows[row % rows], source + row / rows * image_size,
-                                filter, result + row * row_size);
+                                filter, At(epilogue, 0, row * row_size), result + row * row_size);
       }
     });
   }
@@ -63,6 +65,14 @@ struct TapSums {
                                                         : 2;
   // Columns that are summed together, so that they share the loads of the filter.
   static constexpr int64_t kTogether = 4;
+
+  // The epilogue of results from `channel` on that begin `distance` elements further on.
+  static ProductEpilogue At(const ProductEpilogue& epilogue, int64_t channel, int64_t distance) {
+    ProductEpilogue moved = epilogue;
+    if (moved.bias != nullptr) moved.bias += channel;
+    if (moved.added != nullptr) moved.added += distance;
+    return moved;
+  }
 
   // Whether the next columns have the same taps, and how far apart they are in the source.
   static bool AreAlike(const TapRun* columns, int64_t* step) {
@@ -78,7 +88,8 @@ struct TapSums {
 
   template <typename V>
   static void SumRow(const TapPlan& plan, const TapRun& rows, const T* image, const T* filter,
-                     T* result) {
+                     const ProductEpilogue& epilogue, T* result) {
+    ProductEpilogue rest = epilogue;
     const TapRun* columns = plan.columns.data();
     const TapRun* const end = columns + plan.columns.size();
     while (columns < end) {
@@ -87,33 +98,37 @@ struct TapSums {
       if (kIsWide<V, kBytes> && end - columns >= kTogether && AreAlike(columns, &step)) {
         done = kTogether;
         SumColumns<kIsWide<V, kBytes> ? kTogether : 1, V>(plan, rows, *columns, step, image, filter,
-                                                          result);
+                                                          rest, result);
       } else {
-        SumColumns<1, V>(plan, rows, *columns, 0, image, filter, result);
+        SumColumns<1, V>(plan, rows, *columns, 0, image, filter, rest, result);
       }
       columns += done;
       result += done * plan.channels;
+      rest = At(rest, 0, done * plan.channels);
     }
   }
 
   // kColumns columns from `columns` on, which are `step` apart in the source.
   template <int64_t kColumns, typename V>
   static void SumColumns(const TapPlan& plan, const TapRun& rows, const TapRun& columns,
-                         int64_t step, const T* image, const T* filter, T* result) {
+                         int64_t step, const T* image, const T* filter,
+                         const ProductEpilogue& epilogue, T* result) {
     const int64_t channels = plan.channels;
     const T* const from =
         image + (rows.position * plan.source_columns + columns.position) * channels;
     const T* const taps = filter + (rows.tap * plan.filter_columns + columns.tap) * channels;
     ForEachBlockOfLanes<kBlock<V>, V, T>(channels, [&](auto count, int64_t first, int64_t) {
       SumPixels<decltype(count)::value, kColumns, V>(plan, rows, columns, step * channels,
-                                                     from + first, taps + first, result + first);
+                                                     from + first, taps + first,
+                                                     At(epilogue, first, first), result + first);
     });
   }
 
   // kCount vectors side by side, in each of the columns.
   template <int64_t kCount, int64_t kColumns, typename V>
   static void SumPixels(const TapPlan& plan, const TapRun& rows, const TapRun& columns,
-                        int64_t pixel_step, const T* from, const T* taps, T* result) {
+                        int64_t pixel_step, const T* from, const T* taps,
+                        const ProductEpilogue& epilogue, T* result) {
     constexpr int64_t kStep = kLanesOf<V, T>;
     const int64_t channels = plan.channels;
     const int64_t row_step = rows.position_step * plan.source_columns * channels;
@@ -139,9 +154,26 @@ struct TapSums {
     for (int64_t p = 0; p < kColumns; ++p) {
 #pragma GCC unroll 4
       for (int64_t i = 0; i < kCount; ++i) {
-        StoreLanes(sums[p][i], result + p * channels + i * kStep);
+        const int64_t place = p * channels + i * kStep;
+        StoreLanes(Finished(epilogue, i * kStep, place, sums[p][i]), result + place);
       }
     }
+  }
+
+  // As MultiplyWindows finishes a sum.
+  template <typename V>
+  static inline V Finished(const ProductEpilogue& epilogue, int64_t channel, int64_t place, V sum) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (epilogue.bias != nullptr) sum += LoadLanes<V>(epilogue.bias + channel);
+      if (epilogue.added != nullptr) sum += LoadLanes<V>(epilogue.added + place);
+      if (epilogue.has_limits()) {
+        const V least = SameLanes<V>(epilogue.least);
+        const V most = SameLanes<V>(epilogue.most);
+        sum = sum <= least ? least : sum;
+        sum = sum > most ? most : sum;
+      }
+    }
+    return sum;
   }
 };
 

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -228,6 +231,77 @@ TEST(DepthwiseThreadsTest, TheFiltersGradientIsTheSameForAnyNumberOfThreads) {
   }
   EXPECT_EQ(found[0], found[1]);
   EXPECT_EQ(found[0], found[2]);
+}
+
+// Values that no sum is exact for.
+std::vector<float> Thirds(int64_t count, uint32_t seed) {
+  const std::vector<double> integers = SmallIntegers(count, seed);
+  std::vector<float> values(integers.begin(), integers.end());
+  for (float& value : values) value /= 3;
+  return values;
+}
+
+void SetAttrs(int64_t stride, KernelTester* t) {
+  t->Attr("T", MS_FLOAT32).Attr("padding", std::string("SAME"));
+  t->Attr("data_format", std::string("NHWC")).Attr("strides", Dims{1, stride, stride, 1});
+  t->Attr("dilations", Dims{1, 1, 1, 1}).Outputs({MS_FLOAT32});
+}
+
+// A window of 3 x 3 over images of 6 x 9, and what follows it, as one kernel: the bits are those of
+// the parts.
+void CheckFused(int64_t channels, int64_t multiplier, int64_t stride) {
+  SCOPED_TRACE(ms::StrCat(channels, " channels, multiplier ", multiplier, ", stride ", stride));
+  const int64_t out = channels * multiplier;
+  const Dims image = {2, 6, 9, channels};
+  const Dims filter = {3, 3, channels, multiplier};
+  const Dims output = {2, (6 + stride - 1) / stride, (9 + stride - 1) / stride, out};
+  const std::vector<float> x = Thirds(2 * 6 * 9 * channels, 1);
+  const std::vector<float> w = Thirds(9 * out, 2);
+  const std::vector<float> bias = Thirds(out, 3);
+  const std::vector<float> added = Thirds(output[0] * output[1] * output[2] * out, 4);
+  KernelTester plain("DepthwiseConv2dNative");
+  SetAttrs(stride, &plain);
+  plain.Input<float>(image, x).Input<float>(filter, w);
+  ASSERT_TRUE(IsOk(plain.Run()));
+  std::vector<float> biased = plain.Output<float>(0);
+  std::vector<float> limited = biased;
+  for (size_t i = 0; i < biased.size(); ++i) {
+    biased[i] += bias[i % out];
+    limited[i] = std::min(std::max(biased[i] + added[i], 0.0f), 6.0f);
+  }
+  KernelTester with_bias("_FusedDepthwiseConv2dNative");
+  SetAttrs(stride, &with_bias);
+  with_bias.Attr("fused_ops", std::vector<std::string>{"BiasAdd"});
+  with_bias.Input<float>(image, x).Input<float>(filter, w).Input<float>({out}, bias);
+  ASSERT_TRUE(IsOk(with_bias.Run()));
+  EXPECT_EQ(with_bias.Output<float>(0), biased);
+  KernelTester with_all("_FusedDepthwiseConv2dNative");
+  SetAttrs(stride, &with_all);
+  with_all.Attr("fused_ops", std::vector<std::string>{"BiasAdd", "Add", "Relu6"});
+  with_all.Input<float>(image, x).Input<float>(filter, w).Input<float>({out}, bias);
+  with_all.Input<float>(output, added);
+  ASSERT_TRUE(IsOk(with_all.Run()));
+  EXPECT_EQ(with_all.Output<float>(0), limited);
+}
+
+// Channels that fill no vector, one, several, and some with a rest.
+TEST(FusedDepthwiseTest, HasTheBitsOfItsParts) {
+  for (const int64_t channels : {1, 3, 5, 16, 19, 70, 147}) {
+    for (const int64_t stride : {1, 2}) CheckFused(channels, 1, stride);
+  }
+  CheckFused(5, 4, 1);
+}
+
+TEST(FusedDepthwiseTest, NotANumberStays) {
+  KernelTester t("_FusedDepthwiseConv2dNative");
+  SetAttrs(1, &t);
+  t.Attr("fused_ops", std::vector<std::string>{"BiasAdd", "Relu6"});
+  t.Input<float>({1, 1, 1, 3}, {std::numeric_limits<float>::quiet_NaN(), -4, 9});
+  t.Input<float>({1, 1, 3, 1}, {1, 1, 1}).Input<float>({3}, {0, 0, 0});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_TRUE(std::isnan(t.Output<float>(0)[0]));
+  EXPECT_EQ(t.Output<float>(0)[1], 0.0f);
+  EXPECT_EQ(t.Output<float>(0)[2], 6.0f);
 }
 
 TEST(DepthwiseErrorsTest, ChannelsMustBeThoseOfTheFilter) {

@@ -55,6 +55,8 @@ TapPlan::TapPlan(const ConvShape& shape, ConvDirection direction)
   const auto& result = forward ? shape.output : shape.input;
   source_rows = source[0];
   source_columns = source[1];
+  rows.reserve(static_cast<size_t>(result[0]));
+  columns.reserve(static_cast<size_t>(result[1]));
   for (int64_t row = 0; row < result[0]; ++row) rows.push_back(taps(shape, 0, row));
   for (int64_t column = 0; column < result[1]; ++column) columns.push_back(taps(shape, 1, column));
 }
