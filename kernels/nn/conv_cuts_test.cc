@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -70,6 +71,50 @@ TEST(FusedConvTest, HasTheBitsOfItsParts) {
     EXPECT_NE(refused.message().find("what is added must have the shape"), std::string::npos)
         << refused.message();
   }
+}
+
+// A filter of one pixel: a product of matrices. Pixels of 1,024 channels or a multiple are copied
+// where a tile has many rows.
+void CheckOnePixelFilter(int64_t batch, int64_t side, int64_t in, int64_t out) {
+  SCOPED_TRACE(ms::StrCat(batch, " x ", side, " x ", side, " x ", in, " to ", out));
+  const int64_t pixels = batch * side * side;
+  const std::vector<float> x = Fractions(pixels * in);
+  const std::vector<float> w = Fractions(in * out);
+  const std::vector<float> bias = Fractions(out);
+  KernelTester plain("Conv2D");
+  SetAttrs(&plain);
+  plain.Input<float>({batch, side, side, in}, x).Input<float>({1, 1, in, out}, w);
+  ASSERT_TRUE(IsOk(plain.Run()));
+  std::vector<float> expected = plain.Output<float>(0);
+  const double most = static_cast<double>(in) * std::numeric_limits<float>::epsilon();
+  for (int64_t i = 0; i < pixels * out; ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < in; ++k) sum += double{x[i / out * in + k]} * w[k * out + i % out];
+    ASSERT_NEAR(expected[i], sum, most) << i;
+    expected[i] = std::max(expected[i] + bias[i % out], 0.0f);
+  }
+  for (const bool is_constant : {false, true}) {
+    KernelTester fused("_FusedConv2D");
+    SetAttrs(&fused);
+    fused.Attr("fused_ops", std::vector<std::string>{"BiasAdd", "Relu"});
+    fused.Input<float>({batch, side, side, in}, x);
+    is_constant ? fused.ConstInput<float>({1, 1, in, out}, w)
+                : fused.Input<float>({1, 1, in, out}, w);
+    fused.Input<float>({out}, bias);
+    ASSERT_TRUE(IsOk(fused.Run()));
+    EXPECT_EQ(fused.Output<float>(0), expected);
+  }
+}
+
+TEST(OnePixelFilterTest, HasTheBitsOfItsPartsAndIsCloseToSumsInDouble) {
+  CheckOnePixelFilter(3, 9, 13, 21);
+  CheckOnePixelFilter(1, 2, 64, 96);
+  CheckOnePixelFilter(2, 5, 1024, 24);
+  CheckOnePixelFilter(1, 7, 2048, 40);
+  // Large enough for several threads.
+  CheckOnePixelFilter(1, 14, 160, 112);
+  // So many images that they are copied in several groups.
+  CheckOnePixelFilter(5, 15, 1024, 16);
 }
 
 // KernelTester::Run compares the bits of one thread with those of several.
