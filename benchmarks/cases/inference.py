@@ -11,6 +11,7 @@ import numpy as np
 MLP = (784, 256, 128, 10)
 LSTM_STEPS = 32
 LSTM_UNITS = 256  # and inputs
+IMAGE = (28, 28, 192)  # of an inception module
 
 # Name: the network, and the batch.
 NETWORKS = {
@@ -19,6 +20,7 @@ NETWORKS = {
     "mlp_inference_b32": ("mlp", 32),
     "lstm_inference_b1": ("lstm", 1),
     "lstm_inference_b8": ("lstm", 8),
+    "inception_inference_b1": ("inception", 1),
 }
 
 
@@ -55,12 +57,41 @@ def _lstm(tf: Any, x: Any) -> Any:
     return h
 
 
+def _inception(tf: Any, x: Any) -> Any:
+    """Return the first inception module of GoogLeNet (Szegedy et al., 2014), module 3a."""
+    weights = _Weights(tf)
+
+    def convolved(image: Any, side: int, inputs: int, outputs: int) -> Any:
+        kernel = weights(side, side, inputs, outputs, scale=(side * side * inputs) ** -0.5)
+        sums = tf.nn.conv2d(image, kernel, strides=[1, 1, 1, 1], padding="SAME")
+        return tf.nn.relu(tf.nn.bias_add(sums, weights(outputs)))
+
+    depth = IMAGE[-1]
+    pooled = tf.nn.max_pool(x, ksize=[1, 3, 3, 1], strides=[1, 1, 1, 1], padding="SAME")
+    branches = [
+        convolved(x, 1, depth, 64),
+        convolved(convolved(x, 1, depth, 96), 3, 96, 128),
+        convolved(convolved(x, 1, depth, 16), 5, 16, 32),
+        convolved(pooled, 1, depth, 32),
+    ]
+    return tf.tanh(tf.concat(branches, 3))
+
+
+# The function that adds a network, and the shape of an example.
+_BUILT: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
+    "mlp": (_mlp, MLP[:1]),
+    "lstm": (_lstm, (LSTM_STEPS, LSTM_UNITS)),
+    "inception": (_inception, IMAGE),
+}
+
+
 def add_network(tf: Any, name: str) -> Callable[[Any], Callable[[], Any]]:
     """Add the network of that name; return how to make a step of it in a session."""
     network, batch = NETWORKS[name]
-    shape = (batch, MLP[0]) if network == "mlp" else (batch, LSTM_STEPS, LSTM_UNITS)
+    build, example = _BUILT[network]
+    shape = (batch, *example)
     x = tf.placeholder(tf.float32, shape)
-    y = _mlp(tf, x) if network == "mlp" else _lstm(tf, x)
+    y = build(tf, x)
     value = np.random.RandomState(11).rand(*shape).astype(np.float32)
 
     def make_step(active: Any) -> Callable[[], Any]:

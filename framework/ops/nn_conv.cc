@@ -1,5 +1,8 @@
 // Two-dimensional convolutions, of all channels or of each alone, and their gradients.
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "framework/op_registry.h"
 #include "framework/ops/fused_product.h"
@@ -32,6 +35,40 @@ Status FusedConv2DShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(ForwardShape<ConvolutionShape>(context));
   MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(1, kImageRank));
   return CheckFusedArgs(*context, 2, filter.dim(3));
+}
+
+// Images, filters and biases, as many of each.
+Status JoinedConv2DShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const ImageWindow window, ConvolutionWindow(*context));
+  MS_ASSIGN_OR_RETURN(const auto ops, context->Attr<std::vector<std::string>>("fused_ops"));
+  if (!AreFusedSteps(ops)) {
+    return InvalidAttr(*context, "fused_ops",
+                       "expected BiasAdd, with or without Relu or Relu6 after it");
+  }
+  const int channels = window.layout.channels;
+  const int count = context->num_inputs() / 3;
+  PartialShape output = PartialShape::UnknownOfRank(kImageRank);
+  int64_t joined = 0;  // channels; kUnknownDim once those of a part are not known
+  for (int i = 0; i < count; ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape input, context->WithRank(i, kImageRank));
+    MS_ASSIGN_OR_RETURN(const PartialShape filter, context->WithRank(count + i, kImageRank));
+    MS_ASSIGN_OR_RETURN(const PartialShape bias, context->WithRank(2 * count + i, 1));
+    StatusOr<PartialShape> part = ConvolutionShape(window, input, filter);
+    if (!part.ok()) return InputError(*context, count + i, part.status());
+    const StatusOr<int64_t> size = context->MergeDim(filter.dim(3), bias.dim(0));
+    if (!size.ok()) return InputError(*context, 2 * count + i, size.status());
+    if (joined == kUnknownDim || *size == kUnknownDim ||
+        __builtin_add_overflow(joined, *size, &joined)) {
+      joined = kUnknownDim;
+    }
+    part->set_dim(channels, kUnknownDim);
+    StatusOr<PartialShape> merged = output.MergeWith(*part);
+    if (!merged.ok()) return InputError(*context, i, merged.status());
+    output = *std::move(merged);
+  }
+  output.set_dim(channels, joined);
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
 }
 
 Status FusedDepthwiseShape(ShapeContext* context) {
@@ -144,6 +181,20 @@ MILLSTREAM_OP("_FusedConv2D")
 fused_ops is BiasAdd, which takes its vector from args, with or without Add, which takes a tensor
 of the output's shape from args, and with or without Relu or Relu6 after it. Made by the
 runtime.)");
+
+MILLSTREAM_OP("_JoinedConv2D")
+    .Input("inputs: N * T")
+    .Input("filters: N * T")
+    .Input("biases: N * T")
+    .Output("output: T")
+    .With(ConvolutionAttrs)
+    .Attr("N: int >= 1")
+    .Attr("fused_ops: list({\"BiasAdd\", \"Relu\", \"Relu6\"}) >= 1")
+    .Shape(JoinedConv2DShape)
+    .Doc(R"(Joins along the channels what _FusedConv2D gives for each of the inputs.
+
+Each input has a filter and a bias of its own; the attributes are those of all. fused_ops is
+BiasAdd, with or without Relu or Relu6 after it. Made by the runtime.)");
 
 MILLSTREAM_OP("Conv2DBackpropInput")
     .Input("input_sizes: int32")

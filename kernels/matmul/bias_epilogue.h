@@ -78,6 +78,18 @@ class BiasEpilogue {
         [&](int64_t begin, int64_t end) { Apply(epilogue, begin, end, columns, values); });
   }
 
+  // What follows but for its operands.
+  const ProductEpilogue& limits() const { return limits_; }
+  // Whether another tensor is added besides the bias.
+  bool adds() const { return adds_; }
+
+  // Writes rows of a product with what follows to rows that are `step` elements apart. REQUIRES:
+  // the epilogue has a bias and adds nothing else.
+  static void Write(const ProductEpilogue& epilogue, const float* product, int64_t rows,
+                    int64_t columns, float* output, int64_t step) {
+    RunLoop<&WriteRows>(epilogue, product, rows, columns, output, step);
+  }
+
   // Changes the rows [begin, end) of a product.
   static void Apply(const ProductEpilogue& epilogue, int64_t begin, int64_t end, int64_t columns,
                     float* values) {
@@ -109,6 +121,16 @@ class BiasEpilogue {
       float* const elements = values + row * columns;
 #pragma GCC ivdep
       for (int64_t i = 0; i < columns; ++i) elements[i] = Limit(e, elements[i] + e.bias[i]);
+    }
+  }
+  static void WriteRows(const ProductEpilogue& epilogue, const float* product, int64_t rows,
+                        int64_t columns, float* output, int64_t step) {
+    const ProductEpilogue e = epilogue;
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* const from = product + row * columns;
+      float* const to = output + row * step;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < columns; ++i) to[i] = Limit(e, from[i] + e.bias[i]);
     }
   }
   static void AddBoth(const ProductEpilogue& epilogue, int64_t begin, int64_t end, int64_t columns,

@@ -114,7 +114,8 @@ ms::Status ConvInputGradient::RunForward(ms::Frame& frame, const float* output_g
   if (winograd_ == nullptr) {
     return library_.Run(frame, output_gradient, turned, input_gradient, scratch);
   }
-  return winograd_->Run(frame, output_gradient, turned, ProductEpilogue(), input_gradient, scratch);
+  return winograd_->Run(frame, output_gradient, turned, ProductEpilogue(),
+                        {input_gradient, in_channels_}, scratch);
 }
 
 }  // namespace millstream::kernels

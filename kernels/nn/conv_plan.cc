@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/common/parallel.h"
+#include "kernels/matmul/bias_epilogue.h"
 #include "kernels/matmul/library_threads.h"
 
 namespace millstream::kernels {
@@ -51,11 +53,12 @@ void ConvPlan::KeepFilter(const float* filter) {
 
 ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* output,
                          void* scratch, const ProductEpilogue& epilogue) const {
+  const ConvOutput pixels{output, shape_.out_channels};
   if (winograd_ != nullptr) {
-    return winograd_->Run(frame, input, filter, epilogue, output, scratch);
+    return winograd_->Run(frame, input, filter, epilogue, pixels, scratch);
   }
   if (strips_ != nullptr) {
-    return strips_->Run(frame, input, filter, epilogue, output, scratch);
+    return strips_->Run(frame, input, filter, epilogue, pixels, scratch);
   }
   if (product_ != nullptr) return RunProduct(frame, input, filter, output, scratch);
   if (filter_gradient_ != nullptr) {
@@ -69,6 +72,35 @@ ms::Status ConvPlan::Run(ms::Frame& frame, float* input, float* filter, float* o
     return ms::Status();
   }
   return library_.Run(frame, input, filter, output, scratch);
+}
+
+uint64_t ConvPlan::pixels_offset() const { return (scratch_bytes() + 63) / 64 * 64; }
+
+uint64_t ConvPlan::apart_scratch_bytes() const {
+  if (TakesEpilogue()) return scratch_bytes();
+  return pixels_offset() +
+         static_cast<uint64_t>(shape_.OutputShape().num_elements()) * sizeof(float);
+}
+
+// The library writes its pixels side by side; they are read once more for what follows in any case.
+ms::Status ConvPlan::RunApart(ms::Frame& frame, float* input, float* filter,
+                              const ProductEpilogue& epilogue, const ConvOutput& output,
+                              void* scratch) const {
+  if (winograd_ != nullptr) {
+    return winograd_->Run(frame, input, filter, epilogue, output, scratch);
+  }
+  if (strips_ != nullptr) {
+    return strips_->Run(frame, input, filter, epilogue, output, scratch);
+  }
+  constexpr int64_t kPicoseconds = 250;  // see ParallelElements
+  const int64_t channels = shape_.out_channels;
+  const int64_t rows = shape_.batch * Product(shape_.output);
+  auto* const pixels = reinterpret_cast<float*>(static_cast<char*>(scratch) + pixels_offset());
+  MS_TRY(Run(frame, input, filter, pixels, scratch));
+  return ParallelRows(frame, rows, channels, kPicoseconds, [&](int64_t begin, int64_t end) {
+    BiasEpilogue::Write(epilogue, pixels + begin * channels, end - begin, channels,
+                        output.pixels + begin * output.step, output.step);
+  });
 }
 
 ms::Status ConvPlan::RunProduct(ms::Frame& frame, float* input, float* filter, float* output,

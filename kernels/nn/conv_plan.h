@@ -41,7 +41,17 @@ class ConvPlan : public ms::ShapeState {
   ms::Status Run(ms::Frame& frame, float* input, float* filter, float* output, void* scratch,
                  const ProductEpilogue& epilogue = ProductEpilogue()) const;
 
+  // Writes a convolution forwards, with a bias and limits, to pixels that are parts of larger ones:
+  // nothing between them changes. The bits are those of Run and of separate ops. `scratch` has
+  // apart_scratch_bytes(). REQUIRES: the direction is kForward; the epilogue has a bias and adds
+  // nothing else.
+  ms::Status RunApart(ms::Frame& frame, float* input, float* filter,
+                      const ProductEpilogue& epilogue, const ConvOutput& output,
+                      void* scratch) const;
+  uint64_t apart_scratch_bytes() const;
+
  private:
+  uint64_t pixels_offset() const;  // in the scratch of RunApart
   ms::Status RunProduct(ms::Frame& frame, float* input, float* filter, float* output,
                         void* scratch) const;
   void FillZero(float* input, float* filter, float* output) const;

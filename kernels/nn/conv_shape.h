@@ -84,6 +84,13 @@ struct ConvShape {
   ms::Shape ActivationShape(const Extents& extents, int64_t channels) const;
 };
 
+// Where a convolution forwards writes: its first pixel, and the elements from pixel to pixel. That
+// is as many as a pixel has channels, or more where the pixels are parts of larger ones.
+struct ConvOutput {
+  float* pixels;
+  int64_t step;
+};
+
 // Fits `input` and `filter` together; the names are used in errors.
 ms::Status ResolveConv(const ConvAttributes& attributes, const ms::Shape& input,
                        const char* input_name, const ms::Shape& filter, const char* filter_name,

@@ -129,7 +129,8 @@ uint64_t ConvStrips::scratch_bytes() const {
 }
 
 ms::Status ConvStrips::Run(ms::Frame& frame, const float* input, const float* filter,
-                           const ProductEpilogue& epilogue, float* output, void* scratch) const {
+                           const ProductEpilogue& epilogue, const ConvOutput& output,
+                           void* scratch) const {
   auto* const padded = static_cast<float*>(scratch);
   const float* strips = nullptr;
   if (kept_ != nullptr) {
@@ -146,8 +147,8 @@ ms::Status ConvStrips::Run(ms::Frame& frame, const float* input, const float* fi
   }
   WindowProduct product{
       strips,  shape_.out_channels, offsets_.data(), static_cast<int64_t>(offsets_.size()),
-      length_, shape_.out_channels, epilogue};
-  const int64_t output_image = pixels() * shape_.out_channels;
+      length_, output.step,         epilogue};
+  const int64_t output_image = pixels() * output.step;
   const int64_t input_image = shape_.input[0] * shape_.input[1] * shape_.in_channels;
   for (int64_t image = 0; image < shape_.batch; image += images_) {
     if (image > 0) MS_TRY(frame.CheckCancelled());
@@ -158,7 +159,7 @@ ms::Status ConvStrips::Run(ms::Frame& frame, const float* input, const float* fi
       images = padded;
     }
     if (epilogue.added != nullptr) product.epilogue.added = epilogue.added + image * output_image;
-    MS_TRY(Multiply(frame, product, images, count, output + image * output_image));
+    MS_TRY(Multiply(frame, product, images, count, output.pixels + image * output_image));
   }
   return ms::Status();
 }
@@ -227,8 +228,9 @@ ms::Status ConvStrips::Multiply(ms::Frame& frame, const WindowProduct& product, 
       const int64_t size = std::min(block_, rows - row);
       FindStarts(images, row, size, starts.data());
       WindowProduct part = product;
-      if (part.epilogue.added != nullptr) part.epilogue.added += row * shape_.out_channels;
-      MultiplyWindows(part, starts.data(), size, first, last, output + row * shape_.out_channels);
+      const int64_t place = row * product.output_step;
+      if (part.epilogue.added != nullptr) part.epilogue.added += place;
+      MultiplyWindows(part, starts.data(), size, first, last, output + place);
       begin += last - first;
     }
   });

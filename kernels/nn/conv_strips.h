@@ -38,9 +38,10 @@ class ConvStrips {
 
   uint64_t scratch_bytes() const;
   // `scratch` has scratch_bytes() and is 64-byte aligned; null when that is 0. Gives the error of a
-  // step that is to end early.
+  // step that is to end early. REQUIRES: the pixels of what the epilogue adds are as far apart as
+  // those of the output.
   ms::Status Run(ms::Frame& frame, const float* input, const float* filter,
-                 const ProductEpilogue& epilogue, float* output, void* scratch) const;
+                 const ProductEpilogue& epilogue, const ConvOutput& output, void* scratch) const;
 
  private:
   bool NeedsCopy() const;
@@ -52,7 +53,8 @@ class ConvStrips {
 
   // Copies images with zeros around them, and the pixels pixel_step_ apart.
   ms::Status Pad(ms::Frame& frame, const float* images, int64_t count, float* padded) const;
-  // The product for `count` images, which need no copy any more.
+  // The product for `count` images, which need no copy any more. Their first pixel goes to
+  // `output`.
   ms::Status Multiply(ms::Frame& frame, const WindowProduct& product, const float* images,
                       int64_t count, float* output) const;
   // Where the windows of `count` output pixels of a group of images begin, from one on.

@@ -35,7 +35,8 @@ uint64_t ConvWinograd::scratch_bytes() const {
 }
 
 ms::Status ConvWinograd::Run(ms::Frame& frame, const float* input, const float* filter,
-                             const ProductEpilogue& epilogue, float* output, void* scratch) const {
+                             const ProductEpilogue& epilogue, const ConvOutput& output,
+                             void* scratch) const {
   auto* const workspaces = static_cast<float*>(scratch);
   WinogradBlocks::Operands operands{input, nullptr, epilogue, output};
   if (kept_ != nullptr) {

@@ -33,9 +33,9 @@ class ConvWinograd {
 
   uint64_t scratch_bytes() const;
   // `scratch` has scratch_bytes() and is 64-byte aligned. Gives the error of a step that is to end
-  // early.
+  // early. REQUIRES: the pixels of what the epilogue adds are as far apart as those of the output.
   ms::Status Run(ms::Frame& frame, const float* input, const float* filter,
-                 const ProductEpilogue& epilogue, float* output, void* scratch) const;
+                 const ProductEpilogue& epilogue, const ConvOutput& output, void* scratch) const;
 
  private:
   int64_t workspace_step() const;  // elements, so that each workspace is aligned

@@ -194,9 +194,9 @@ void WinogradBlocks::RunGroup(const Operands& operands, const Rows& rows, int64_
       const int64_t x = 2 * at.column + q % 2;
       const bool is_inside = y < shape_.output[0] && x < shape_.output[1];
       const int64_t pixel = (at.image * shape_.output[0] + y) * shape_.output[1] + x;
-      tile.places[q] = is_inside ? pixel * shape_.out_channels + column : -1;
+      tile.places[q] = is_inside ? pixel * operands.output.step + column : -1;
     }
-    TransformWinogradOutput(tile, operands.output);
+    TransformWinogradOutput(tile, operands.output.pixels);
   }
 }
 

@@ -59,7 +59,7 @@ class WinogradBlocks {
     const float* input;
     const float* filter;  // transformed, 64-byte aligned
     ProductEpilogue epilogue;
-    float* output;
+    ConvOutput output;
   };
   void RunPiece(const Operands& operands, int64_t piece, float* workspace) const;
 

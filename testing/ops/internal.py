@@ -44,6 +44,16 @@ def _depthwise_convolutions(values: Values) -> Any:
     return tf.nn.relu6(tf.nn.bias_add(convolved, values.of(32)))
 
 
+def _branches(values: Values) -> Any:
+    """Convolutions of one image whose outputs are concatenated."""
+    found = []
+    image = values.of(4, 28, 28, 32)
+    for side, channels in ((1, 40), (3, 48), (5, 16)):
+        convolved = tf.nn.conv2d(image, values.of(side, side, 32, channels), [1, 1, 1, 1], "SAME")
+        found.append(tf.nn.relu(tf.nn.bias_add(convolved, values.of(channels))))
+    return tf.concat(found, 3)
+
+
 def _relu_gradient(values: Values) -> Any:
     found = []
     for shape in ((30_000, 10), (100, 3000)):
@@ -145,6 +155,31 @@ def _make_fused(source: Source, op: Any) -> Case:
     steps = source.pick((["BiasAdd"], ["BiasAdd", "Relu"], ["BiasAdd", "Relu6"]))
     attrs = {**case.attrs, "num_args": attr_text(1), "fused_ops": attr_text(steps)}
     return Case(op.name, inputs, attrs)
+
+
+def _make_joined_convolutions(source: Source, op: Any) -> Case:
+    """Convolutions of images of one size, whose outputs lie side by side."""
+    size = tuple(source.integer(1, 6) for _ in range(3))
+    images: list[Input] = []
+    filters: list[Input] = []
+    biases: list[Input] = []
+    for _ in range(source.integer(1, 4)):
+        side, depth, channels = source.integer(1, 3), source.integer(1, 40), source.integer(1, 40)
+        for inputs, shape in (
+            (images, (*size, depth)),
+            (filters, (side, side, depth, channels)),
+            (biases, (channels,)),
+        ):
+            inputs.append(Input("float32", source.values("float32", shape, "small")))
+    stride = source.integer(1, 2)
+    attrs = {
+        "N": attr_text(len(images)),
+        "T": type_attr("float32"),
+        "strides": attr_text([1, stride, stride, 1]),
+        "padding": attr_text("SAME"),
+        "fused_ops": attr_text(source.pick((["BiasAdd"], ["BiasAdd", "Relu6"]))),
+    }
+    return Case(op.name, [*images, *filters, *biases], attrs)
 
 
 def _make_norm(source: Source, op: Any) -> Case:
@@ -350,6 +385,7 @@ for _op, _make, _build in [
     ("_FusedBatchNormReluGrad", _make_norm, _normalization),
     ("_FusedElementwise", _make_chain, _chain),
     ("_FusedMatMul", _make_fused, _products),
+    ("_JoinedConv2D", _make_joined_convolutions, _branches),
     ("_JoinedMatMul", _make_part, _recurrent_steps),
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
     ("_PartMatMul", _make_part, _recurrent_steps_of_many),
