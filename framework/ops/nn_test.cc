@@ -233,6 +233,39 @@ TEST(Conv2DTest, RefusesBadAttributes) {
   EXPECT_THAT(explicit_conv({1, 0, 1, 1, 1, 1, 0, 0}), HasSubstr("cannot be padded"));
 }
 
+// Two convolutions: a filter of 3 x 3 pixels to 5 channels, and what the arguments say.
+std::string JoinedShapes(absl::string_view image, absl::string_view filter, absl::string_view bias,
+                         const char* padding = "SAME") {
+  return Convolution("_JoinedConv2D", padding, {1, 2, 2, 1})
+      .Attr("N", 2)
+      .Attr("fused_ops", std::vector<std::string>{"BiasAdd", "Relu"})
+      .Input("[?,9,6,2]")
+      .Input(image)
+      .Input("[3,3,2,5]")
+      .Input(filter)
+      .Input("[5]")
+      .Input(bias)
+      .Shapes();
+}
+
+TEST(JoinedConv2DTest, HasTheChannelsOfAll) {
+  EXPECT_EQ(JoinedShapes("[4,9,6,3]", "[1,1,3,7]", "[7]"), "[4,5,3,12]");
+  EXPECT_EQ(JoinedShapes("[?,10,5,3]", "[1,1,3,7]", "[?]"), "[?,5,3,12]");
+  EXPECT_EQ(JoinedShapes("?", "[5,5,?,?]", "[7]"), "[?,5,3,12]");
+  EXPECT_EQ(JoinedShapes("[4,9,6,3]", "[1,1,3,?]", "[?]"), "[4,5,3,?]");
+  EXPECT_EQ(JoinedShapes("[4,8,6,3]", "[2,4,3,7]", "[7]", "VALID"), "[4,4,2,12]");
+}
+
+TEST(JoinedConv2DTest, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(JoinedShapes("[4,11,6,3]", "[1,1,3,7]", "[7]"),
+              HasSubstr("'inputs[1]' of _JoinedConv2D"));
+  EXPECT_THAT(JoinedShapes("[4,9,6,3]", "[1,1,2,7]", "[7]"),
+              HasSubstr("'filters[1]' of _JoinedConv2D"));
+  EXPECT_THAT(JoinedShapes("[4,9,6,3]", "[1,1,3,7]", "[6]"),
+              HasSubstr("'biases[1]' of _JoinedConv2D"));
+  EXPECT_THAT(JoinedShapes("[4,9,6,3]", "[1,1,3,7]", "[7,1]"), HasSubstr("rank 1"));
+}
+
 TEST(Conv2DBackpropInputTest, HasTheShapeOfTheInput) {
   const auto op = [](absl::string_view sizes, absl::string_view gradient) {
     return Convolution("Conv2DBackpropInput", "SAME", {1, 2, 2, 1})

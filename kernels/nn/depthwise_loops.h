@@ -162,7 +162,9 @@ struct TapSums {
 
   // As MultiplyWindows finishes a sum.
   template <typename V>
-  static inline V Finished(const ProductEpilogue& epilogue, int64_t channel, int64_t place, V sum) {
+  static inline V Finished([[maybe_unused]] const ProductEpilogue& epilogue,
+                           [[maybe_unused]] int64_t channel, [[maybe_unused]] int64_t place,
+                           V sum) {
     if constexpr (std::is_same_v<T, float>) {
       if (epilogue.bias != nullptr) sum += LoadLanes<V>(epilogue.bias + channel);
       if (epilogue.added != nullptr) sum += LoadLanes<V>(epilogue.added + place);
