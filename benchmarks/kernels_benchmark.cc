@@ -205,6 +205,9 @@ void ConvolutionSizes(Benchmark* row) {
   for (const int64_t threads : {1, 2}) {
     row->Args({8, 56, 64, 64, 3, threads});
     row->Args({8, 56, 256, 64, 1, threads});
+    row->Args({1, 56, 128, 128, 1, threads});
+    row->Args({1, 14, 512, 512, 1, threads});
+    row->Args({1, 7, 1024, 1024, 1, threads});
     row->Args({16, 13, 256, 384, 3, threads});
   }
 }
