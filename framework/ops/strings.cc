@@ -139,7 +139,8 @@ MILLSTREAM_OP("Substr")
 
 It begins at pos, which counts from the end if negative, and has len bytes, or characters in UTF-8,
 as unit says, or as many as there are. pos and len have one shape, which is broadcast with that of
-input. INVALID_ARGUMENT for a pos beyond the string.)")
+input. A negative len takes the rest of the bytes, or no characters. INVALID_ARGUMENT for a pos
+beyond the string, and for a negative len of characters with a negative pos.)")
     .Example(R"(
 >>> tf.strings.substr(["hello", "world"], 1, 3).eval().tolist()
 [b'ell', b'orl'])");

@@ -68,8 +68,17 @@ class Substr {
                                  ElementName("input", input.shape(), i), ", which has ", size,
                                  in_characters_ ? " characters" : " bytes");
     }
+    // The units do not agree in what a negative len means, in the reference either.
+    if (len < 0) {
+      if (in_characters_ && pos < 0) {
+        return ms::InvalidArgument("len = ", len, " must not be negative where pos = ", pos,
+                                   " counts characters from the end of ",
+                                   ElementName("input", input.shape(), i));
+      }
+      len = in_characters_ ? 0 : size;
+    }
     if (pos < 0) pos += size;
-    len = std::clamp<int64_t>(len, 0, size - pos);
+    len = std::min(len, size - pos);
     const size_t begin = in_characters_ ? CharacterStart(text, pos) : static_cast<size_t>(pos);
     text.remove_prefix(begin);
     const size_t end = in_characters_ ? CharacterStart(text, len) : static_cast<size_t>(len);

@@ -118,8 +118,13 @@ def _substr(case: Case) -> Outcome:
         if case.attr("unit") == "UTF8_CHAR":
             units = _characters(text)
         refuse_unless(-len(units) <= begin <= len(units), "pos")
+        count = int(length[place])
+        if count < 0:
+            in_bytes = case.attr("unit") == "BYTE"
+            refuse_unless(in_bytes or begin >= 0, "len")
+            count = len(units) if in_bytes else 0
         begin += len(units) if begin < 0 else 0
-        part = units[begin : begin + max(int(length[place]), 0)]
+        part = units[begin : begin + count]
         parts[place] = part if isinstance(part, bytes) else b"".join(part)
     return [parts]
 

@@ -75,8 +75,8 @@ def substr(
     pos
         Where the parts begin; negative counts from the end.
     len
-        How long they are. `pos` and `len` have one shape, which is broadcast with that of the
-        strings.
+        How long they are; a negative length takes the rest of the bytes, or no characters. `pos`
+        and `len` have one shape, which is broadcast with that of the strings.
     name
         Name of the result.
     unit
