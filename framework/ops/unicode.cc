@@ -87,7 +87,8 @@ MILLSTREAM_OP("UnicodeTranscode")
     .Shape(UnchangedShape)
     .Doc(R"(Encodes strings anew.
 
-Bytes that are no character are handled as in UnicodeDecode.)");
+Bytes that are no character are handled as in UnicodeDecode, but control characters that
+replace_control_characters replaces are INVALID_ARGUMENT where errors is "strict".)");
 
 MILLSTREAM_OP("UnicodeScript")
     .Input("input: int32")

@@ -36,25 +36,28 @@ class ErrorRules {
   }
 
   bool Refuses(bool is_valid) const { return is_strict_ && !is_valid; }
+  // Of characters that are transcoded, those to replace are refused too.
+  bool RefusesToReplace(char32_t code) const { return is_strict_ && IsReplacedControl(code); }
   // What stands for the character; false if nothing does.
   bool Resolve(char32_t* code, bool is_valid) const {
-    const bool is_control = replaces_control_ && *code < 32;
-    if (is_valid && !is_control) return true;
+    if (is_valid && !IsReplacedControl(*code)) return true;
     if (ignores_) return false;
     *code = replacement_;
     return true;
   }
 
  private:
+  bool IsReplacedControl(char32_t code) const { return replaces_control_ && code < 32; }
+
   bool is_strict_ = false;
   bool ignores_ = false;
   bool replaces_control_ = false;
   char32_t replacement_ = kReplacementCharacter;
 };
 
-ms::Status NotDecoded(const ms::Shape& shape, int64_t i) {
+ms::Status NotDecoded(const ms::Shape& shape, int64_t i, const char* what) {
   return ms::InvalidArgument("Invalid formatting on input string: ", ElementName("input", shape, i),
-                             " has bytes that are no character");
+                             " has ", what);
 }
 
 using AppendFunction = void (*)(char32_t code, std::string* text);
@@ -107,7 +110,7 @@ class UnicodeDecode {
         }
         at += character.bytes;
       });
-      if (is_refused) return NotDecoded(input.shape(), i);
+      if (is_refused) return NotDecoded(input.shape(), i, "bytes that are no character");
       SetIndex(splits, i + 1, static_cast<int64_t>(codes.size()));
     }
     MS_TRY(SetVector(frame, 1, codes));
@@ -149,10 +152,14 @@ class UnicodeTranscode {
       bool is_refused = false;
       decoder_->Decode(text, [&](const DecodedCharacter& character) {
         char32_t code = character.code;
-        is_refused = is_refused || rules_.Refuses(character.is_valid);
+        is_refused = is_refused || rules_.Refuses(character.is_valid) ||
+                     rules_.RefusesToReplace(character.code);
         if (rules_.Resolve(&code, character.is_valid)) append_(code, &result);
       });
-      if (is_refused) return NotDecoded(input.shape(), i);
+      if (is_refused) {
+        return NotDecoded(input.shape(), i,
+                          "bytes that are no character, or control characters to replace");
+      }
       MS_TRY(output.SetString(i, result));
     }
     return ms::Status();

@@ -159,6 +159,7 @@ def _resolved(case: Case, text: bytes) -> list[tuple[int, int]]:
     for code, size, valid in _characters(text, case.attr("input_encoding")):
         refuse_unless(valid or not strict, "input")
         control = case.attr("replace_control_characters") and code < 32
+        refuse_unless(not (control and strict and case.op == "UnicodeTranscode"), "input")
         if valid and not control:
             found.append((code, at))
         elif not ignores:
