@@ -208,11 +208,12 @@ bool IsName(const std::string& encoding) {
 }  // namespace
 
 bool IsCodePoint(int64_t code) {
-  if (code < 0 || code > 0x10FFFF || IsSurrogate(static_cast<char32_t>(code))) return false;
+  if (code < 0 || code > kLastCodePoint || IsSurrogate(static_cast<char32_t>(code))) return false;
   return !(code >= 0xFDD0 && code <= 0xFDEF) && (code & 0xFFFE) != 0xFFFE;
 }
 
 void AppendUtf8(char32_t code, std::string* text) {
+  if (IsSurrogate(code)) code = kReplacementCharacter;
   if (code < 0x80) {
     text->push_back(static_cast<char>(code));
     return;

@@ -27,7 +27,8 @@ class ErrorRules {
     if (info.HasAttr("replace_control_characters")) {
       MS_TRY(info.Attr("replace_control_characters", &replaces_control_));
     }
-    if (!IsCodePoint(code)) {
+    // Surrogates and noncharacters are allowed.
+    if (code < 0 || code > kLastCodePoint) {
       return ms::InvalidArgument("replacement_char out of unicode codepoint range: attribute ",
                                  "'replacement_char' is ", code);
     }
@@ -196,7 +197,8 @@ class UnicodeEncode {
           return ms::InvalidArgument("Code point is out of range for Unicode, or a noncharacter: ",
                                      "input_values[", k, "] = ", value);
         }
-        if (rules_.Resolve(&code, is_valid)) append_(code, &text);
+        // A replacement that is no code point either is left out.
+        if (rules_.Resolve(&code, is_valid) && IsCodePoint(code)) append_(code, &text);
       }
       MS_TRY(output.SetString(row, text));
     }

@@ -93,7 +93,9 @@ def _error_attrs(source: Source) -> dict[str, str]:
     return {
         "errors": attr_text(source.pick(("replace", "ignore", "strict"))),
         "replacement_char": attr_text(
-            source.pick((65533, 63)) if source.chance(0.95) else source.pick((-1, 0xD800, 0x110000))
+            source.pick((65533, 63))
+            if source.chance(0.9)
+            else source.pick((-1, 0xD800, 0xDFFF, 0xFFFE, 0x110000))
         ),
     }
 
@@ -169,7 +171,7 @@ def _resolved(case: Case, text: bytes) -> list[tuple[int, int]]:
 
 
 def _check_attrs(case: Case) -> None:
-    refuse_unless(_is_code_point(case.attr("replacement_char")), "replacement_char")
+    refuse_unless(0 <= case.attr("replacement_char") <= 0x10FFFF, "replacement_char")
     if "input_encoding" in case.attrs:
         refuse_unless(case.attr("input_encoding") in _ENCODINGS, "input_encoding")
 
@@ -188,8 +190,14 @@ def _transcode(case: Case) -> Outcome:
     _check_attrs(case)
     codec = _ENCODINGS[case.attr("output_encoding")]
 
+    def encode(code: int) -> bytes:
+        # UTF-8 has no bytes for a surrogate, units have.
+        if codec == "utf-8" and 0xD800 <= code <= 0xDFFF:
+            code = 0xFFFD
+        return chr(code).encode(codec, "surrogatepass")
+
     def change(text: bytes) -> bytes:
-        return "".join(chr(code) for code, _ in _resolved(case, text)).encode(codec)
+        return b"".join(encode(code) for code, _ in _resolved(case, text))
 
     return [each_string(case.array(0), change)]
 
@@ -245,8 +253,11 @@ def _encode(case: Case) -> Outcome:
         for code in codes[begin:end]:
             valid = _is_code_point(code)
             refuse_unless(valid or case.attr("errors") != "strict", "input_values")
-            if valid or case.attr("errors") == "replace":
-                row += chr(code if valid else case.attr("replacement_char"))
+            if not valid and case.attr("errors") == "replace":
+                code = case.attr("replacement_char")
+                valid = _is_code_point(code)
+            if valid:
+                row += chr(code)
         rows.append(row.encode(codec))
     return [strings_input(rows, (len(rows),)).value]
 
