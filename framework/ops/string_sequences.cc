@@ -67,7 +67,8 @@ MILLSTREAM_OP("StringNGrams")
 Row i of the ragged tensor is data[data_splits[i]] to data[data_splits[i + 1] - 1]; the output has the
 rows of its joined runs of each of ngram_widths strings. Rows are padded by pad_width strings on either
 side, at most width - 1, and by as many if it is negative. With preserve_short_sequences a row that is
-too short for any gives one of all that it has.)");
+too short for any gives one of all that it has. Data of no strings give none, whatever the paddings;
+without splits each of the data gives an empty string.)");
 
 // One dimension for the segments in place of those of the ids.
 Status SegmentJoinShape(ShapeContext* context) {

@@ -33,12 +33,9 @@ class StringNgrams {
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View data = frame.input(0);
     const ms::View splits = frame.input(1);
-    MS_TRY(CheckRagged("data", data, "data_splits", splits));
+    MS_TRY(CheckRows(data, splits));
+    if (data.size() == 0 || splits.size() == 0) return WriteNothing(frame, data, splits);
     const int64_t rows = splits.dim(0) - 1;
-    if (IndexAt(splits, rows) != data.dim(0)) {
-      return ms::InvalidArgument("the last element of data_splits is ", IndexAt(splits, rows),
-                                 ", but data has ", data.dim(0), " elements");
-    }
     std::vector<int64_t> ends = {0};
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t length = IndexAt(splits, row + 1) - IndexAt(splits, row);
@@ -50,11 +47,7 @@ class StringNgrams {
     MS_TRY(frame.Output(1, splits.shape(), &ngrams_splits));
     for (int64_t row = 0; row <= rows; ++row) {
       const int64_t end = ends[static_cast<size_t>(row)];
-      if (splits.dtype() == MS_INT32) {
-        ngrams_splits.data<int32_t>()[row] = static_cast<int32_t>(end);
-      } else {
-        ngrams_splits.data<int64_t>()[row] = end;
-      }
+      SetSplit(ngrams_splits, row, end);
       if (row == rows) break;
       const Row tokens = {&data, IndexAt(splits, row), IndexAt(splits, row + 1)};
       MS_TRY(WriteRow(frame, tokens, ngrams, end, ends[static_cast<size_t>(row + 1)]));
@@ -72,6 +65,36 @@ class StringNgrams {
     int64_t end;
     int64_t length() const { return end - begin; }
   };
+
+  // There may be no splits at all, whatever the data.
+  static ms::Status CheckRows(const ms::View& data, const ms::View& splits) {
+    if (data.rank() == 1 && splits.rank() == 1 && splits.dim(0) == 0) return ms::Status();
+    MS_TRY(CheckRagged("data", data, "data_splits", splits));
+    const int64_t last = IndexAt(splits, splits.dim(0) - 1);
+    if (last == data.dim(0)) return ms::Status();
+    return ms::InvalidArgument("the last element of data_splits is ", last, ", but data has ",
+                               data.dim(0), " elements");
+  }
+
+  static void SetSplit(const ms::View& splits, int64_t row, int64_t end) {
+    if (splits.dtype() == MS_INT32) {
+      splits.data<int32_t>()[row] = static_cast<int32_t>(end);
+    } else {
+      splits.data<int64_t>()[row] = end;
+    }
+  }
+
+  // As in the reference: without data paddings are not joined either, and without splits each
+  // string of the data is an empty one.
+  static ms::Status WriteNothing(ms::Frame& frame, const ms::View& data, const ms::View& splits) {
+    ms::View ngrams;
+    ms::View ngrams_splits;
+    MS_TRY(frame.Output(0, data.shape(), &ngrams));
+    MS_TRY(frame.Output(1, splits.shape(), &ngrams_splits));
+    for (int64_t i = 0; i < ngrams.size(); ++i) MS_TRY(ngrams.SetString(i, ""));
+    for (int64_t row = 0; row < splits.dim(0); ++row) SetSplit(ngrams_splits, row, 0);
+    return ms::Status();
+  }
 
   int64_t PaddingOf(int64_t width) const {
     return pad_width_ < 0 ? width - 1 : std::min(pad_width_, width - 1);

@@ -308,8 +308,11 @@ def _ngrams_of(case: Case, row: list[bytes]) -> list[bytes]:
 def _ngrams(case: Case) -> Outcome:
     data, splits = list(case.array(0)), integers(case, 1)
     refuse_unless(all(1 <= width < 2**16 for width in case.values["widths"]), "ngram_widths")
-    _check_splits(splits, len(data), "data_splits")
-    refuse_unless(splits[-1] == len(data), "data_splits")
+    if splits:
+        _check_splits(splits, len(data), "data_splits")
+        refuse_unless(splits[-1] == len(data), "data_splits")
+    if not data or not splits:
+        return [strings_input([b""] * len(data), (len(data),)).value, np.zeros_like(case.array(1))]
     rows = [_ngrams_of(case, data[begin:end]) for begin, end in itertools.pairwise(splits)]
     ends = np.cumsum([0, *(len(row) for row in rows)]).astype(case.array(1).dtype)
     flat = [ngram for row in rows for ngram in row]
