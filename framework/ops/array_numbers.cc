@@ -163,7 +163,7 @@ MILLSTREAM_OP("HistogramFixedWidth")
     .Doc(R"(Counts the elements of a tensor in nbins bins of equal width.
 
 The bins divide value_range, a vector of the least and the greatest value. What lies outside counts
-in the first or the last bin, a NaN in the first.)")
+in the first or the last bin. INVALID_ARGUMENT for a NaN, unless there is but one bin.)")
     .Example(R"(
 >>> tf.histogram_fixed_width([-1.0, 0.5, 1.5, 4.0], [0.0, 2.0], nbins=2).eval()
 array([2, 2], dtype=int32))");

@@ -1,6 +1,7 @@
 // Bincount and HistogramFixedWidth.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
@@ -45,17 +46,8 @@ class Bincount {
   }
 };
 
-// y - x as a double. That of integers does not overflow.
-template <typename T>
-double Distance(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<double>(static_cast<__int128>(y) - x);
-  } else {
-    return static_cast<double>(y - x);
-  }
-}
-
-// Inputs: values; value_range, the least and the greatest; nbins, a scalar.
+// Inputs: values; value_range, the least and the greatest; nbins, a scalar. Places are computed in
+// double, whatever the type, so that no difference overflows or loses digits.
 template <typename T>
 class HistogramFixedWidth {
  public:
@@ -77,11 +69,19 @@ class HistogramFixedWidth {
       return ms::InvalidArgument("value_range = [", least, ",", greatest, "] must ascend");
     }
     MS_TRY(SetToZero(frame, out));
-    const double width = Distance(least, greatest) / static_cast<double>(bins);
+    const auto begin = static_cast<double>(least);
+    const auto count = static_cast<double>(bins);
+    const double width = static_cast<double>(greatest) / count - begin / count;
     const auto last = static_cast<double>(bins - 1);
     for (int64_t i = 0; i < values.size(); ++i) {
       const T value = values.data<T>()[i];
-      const double place = value > least ? Distance(least, value) / width : 0.0;
+      // One bin has all values, whatever they are.
+      if (bins > 1 && std::isnan(static_cast<double>(value))) {
+        return ms::InvalidArgument("Histogram values must not contain NaN: ",
+                                   ElementName("values", values.shape(), i));
+      }
+      const auto inside = static_cast<double>(std::clamp(value, least, greatest));
+      const double place = (inside - begin) / width;
       // What is no number, as infinity by infinity, counts in the first bin.
       const auto bin = static_cast<int64_t>(place >= last ? last : place >= 0 ? place : 0.0);
       if (out.dtype() == MS_INT64) {

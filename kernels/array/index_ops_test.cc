@@ -1,4 +1,5 @@
-// GatherV2, ResourceGather, OneHot, Range, InvertPermutation, UnsortedSegmentSum, Unique.
+// GatherV2, ResourceGather, OneHot, Range, InvertPermutation, UnsortedSegmentSum, Unique,
+// HistogramFixedWidth.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -301,6 +302,34 @@ TEST(UniqueTest, ANanEqualsNothing) {
   t.Input<float>({2}, {nan, nan});
   ASSERT_TRUE(IsOk(t.Run()));
   EXPECT_EQ(t.Output<int32_t>(1), (std::vector<int32_t>{0, 1}));
+}
+
+// A histogram of values from -1 to 1.
+struct Histogram {
+  Histogram(const Floats& values, int32_t bins) : t("HistogramFixedWidth") {
+    t.Attr("T", MS_FLOAT32).Attr("dtype", MS_INT32).Outputs({MS_INT32});
+    t.Input<float>({static_cast<int64_t>(values.size())}, values).Input<float>({2}, {-1, 1});
+    t.Input<int32_t>({}, {bins});
+    status = t.Run();
+  }
+  KernelTester t;
+  ms::Status status;
+};
+
+TEST(HistogramFixedWidthTest, KeepsTheDigitsOfSmallNumbers) {
+  const Histogram histogram({-1e-9f, 0, -5, 5}, 2);
+  ASSERT_TRUE(IsOk(histogram.status));
+  EXPECT_EQ(histogram.t.Output<int32_t>(0), (std::vector<int32_t>{2, 2}));
+}
+
+TEST(HistogramFixedWidthTest, OnlyOneBinTakesANan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Histogram one({0, nan}, 1);
+  ASSERT_TRUE(IsOk(one.status));
+  EXPECT_EQ(one.t.Output<int32_t>(0), (std::vector<int32_t>{2}));
+  const Histogram two({0, nan}, 2);
+  EXPECT_EQ(two.status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(two.status.message(), "Histogram values must not contain NaN: values[1]");
 }
 
 }  // namespace
