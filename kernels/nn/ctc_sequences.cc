@@ -13,26 +13,32 @@ double LogSumExp(double a, double b) {
   return larger + static_cast<double>(std::log1p(std::exp(distance)));
 }
 
-ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code too_long,
+ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code misfit,
                          CtcInputs* ctc) {
   if (inputs.rank() != 3) {
     return ms::InvalidArgument("inputs must have the shape [time, batch, classes], but it is ",
                                inputs.shape().ToString());
   }
   *ctc = {inputs.dim(0), inputs.dim(1), inputs.dim(2), sequence_length.data<int32_t>(), inputs};
+  if (ctc->time == 0) {
+    return ms::InvalidArgument("max_time is 0: inputs must have a time step at least, but its ",
+                               "shape is ", inputs.shape().ToString());
+  }
   if (ctc->classes == 0) {
     return ms::InvalidArgument("inputs must have a class at least, but its shape is ",
                                inputs.shape().ToString());
   }
   if (sequence_length.rank() != 1 || sequence_length.dim(0) != ctc->batch) {
-    return ms::InvalidArgument("sequence_length must be a vector of ", ctc->batch,
-                               " lengths, one for each sequence of inputs, but its shape is ",
-                               sequence_length.shape().ToString());
+    return ms::Status(
+        sequence_length.rank() != 1 ? MS_INVALID_ARGUMENT : misfit,
+        ms::StrCat("sequence_length must be a vector of ", ctc->batch,
+                   " lengths, one for each sequence of inputs, but its shape is ",
+                   sequence_length.shape().ToString()));
   }
   for (int64_t b = 0; b < ctc->batch; ++b) {
     const int64_t length = ctc->lengths[b];
     if (length > ctc->time) {
-      return ms::Status(too_long,
+      return ms::Status(misfit,
                         ms::StrCat("sequence_length(", b, ") <= ", ctc->time,
                                    " must hold for the time steps of inputs, but it is ", length));
     }

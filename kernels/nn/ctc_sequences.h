@@ -31,9 +31,9 @@ struct CtcInputs {
   int64_t Offset(int64_t t, int64_t b) const { return (t * batch + b) * classes; }
 };
 
-// Checks `inputs` and `sequence_length`. A sequence that is longer than the inputs is an error of
-// the code `too_long`, in which the loss and the decoders differ.
-ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code too_long,
+// Checks `inputs` and `sequence_length`. Lengths of another number of sequences, or longer than the
+// inputs, are an error of the code `misfit`, in which the loss and the decoders differ.
+ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length, MS_Code misfit,
                          CtcInputs* ctc);
 
 // Element i of a tensor of float or double, and its change.

@@ -143,20 +143,42 @@ TEST(CtcLossTest, RefusesLabelsOutOfOrder) {
   EXPECT_EQ(t.Run().message(), "labels_indices is out of order or repeated at 1: [0, 0]");
 }
 
-TEST(CtcSequencesTest, LongerSequencesThanInputsAreRefusedWithTheCodeOfTheOp) {
-  KernelTester loss("CTCLoss"), decoder("CTCGreedyDecoder");
-  SetLoss(&loss);
-  loss.Input<double>({4, 1, kClasses}, kLogits).Input<int64_t>({1, 2}, {0, 0});
-  loss.Input<int32_t>({1}, {0}).Input<int32_t>({1}, {5});
-  decoder.Attr("T", MS_FLOAT64).Attr("merge_repeated", true).DynamicOnly();
-  decoder.Outputs({MS_INT64, MS_INT64, MS_INT64, MS_FLOAT64});
-  decoder.Input<double>({4, 1, kClasses}, kLogits).Input<int32_t>({1}, {5});
-  const ms::Status of_loss = loss.Run();
-  const ms::Status of_decoder = decoder.Run();
-  EXPECT_EQ(of_loss.code(), MS_INVALID_ARGUMENT);
-  EXPECT_EQ(of_decoder.code(), MS_FAILED_PRECONDITION);
-  EXPECT_NE(of_loss.message().find("sequence_length(0) <= 4"), std::string::npos);
-  EXPECT_EQ(of_decoder.message(), of_loss.message());
+// What the loss and a decoder say of a batch of one sequence of these logits.
+struct LossAndDecoder {
+  LossAndDecoder(const std::vector<double>& logits, const std::vector<int32_t>& lengths) {
+    const auto time = static_cast<int64_t>(logits.size()) / kClasses;
+    const auto count = static_cast<int64_t>(lengths.size());
+    KernelTester loss("CTCLoss"), decoder("CTCGreedyDecoder");
+    SetLoss(&loss);
+    loss.Input<double>({time, 1, kClasses}, logits).Input<int64_t>({1, 2}, {0, 0});
+    loss.Input<int32_t>({1}, {0}).Input<int32_t>({count}, lengths);
+    decoder.Attr("T", MS_FLOAT64).Attr("merge_repeated", true).DynamicOnly();
+    decoder.Outputs({MS_INT64, MS_INT64, MS_INT64, MS_FLOAT64});
+    decoder.Input<double>({time, 1, kClasses}, logits).Input<int32_t>({count}, lengths);
+    of_loss = loss.Run();
+    of_decoder = decoder.Run();
+  }
+  ms::Status of_loss;
+  ms::Status of_decoder;
+};
+
+TEST(CtcSequencesTest, LengthsThatDoNotFitAreRefusedWithTheCodeOfTheOp) {
+  for (const bool too_long : {true, false}) {
+    const LossAndDecoder said(kLogits, too_long ? Labels{5} : Labels{4, 4});
+    EXPECT_EQ(said.of_loss.code(), MS_INVALID_ARGUMENT);
+    EXPECT_EQ(said.of_decoder.code(), MS_FAILED_PRECONDITION);
+    const char* const words = too_long ? "sequence_length(0) <= 4" : "a vector of 1 lengths";
+    EXPECT_NE(said.of_loss.message().find(words), std::string::npos);
+    EXPECT_EQ(said.of_decoder.message(), said.of_loss.message());
+  }
+}
+
+TEST(CtcSequencesTest, ThereMustBeATimeStep) {
+  const LossAndDecoder said({}, {0});
+  for (const ms::Status& status : {said.of_loss, said.of_decoder}) {
+    EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+    EXPECT_NE(status.message().find("max_time is 0"), std::string::npos);
+  }
 }
 
 TEST(CtcGreedyDecoderTest, LeavesBlanksOutAndMergesRepeatedClasses) {

@@ -50,7 +50,7 @@ def _make_inputs(source: Source, op: Any) -> tuple[Case, list[int]]:
 def _lengths(case: Case, i: int) -> Array:
     """The lengths, after the checks of logits and lengths."""
     x, lengths = case.array(0), case.array(i)
-    refuse_unless(x.ndim == 3 and x.shape[2] > 0, "inputs")
+    refuse_unless(x.ndim == 3 and x.shape[0] > 0 and x.shape[2] > 0, "inputs")
     refuse_unless(lengths.shape == (x.shape[1],), "sequence_length")
     refuse_unless(np.all((lengths >= 0) & (lengths <= x.shape[0])), "sequence_length")
     return lengths
@@ -152,7 +152,7 @@ def _make_decoder(source: Source, op: Any) -> Case:
 def _make_beam_decoder(source: Source, op: Any) -> Case:
     """A legal case: there is no reference that would tell which cases are."""
     dtype = pick_type(source, op, "T")
-    time, batch = source.size(5), source.size(3)
+    time, batch = max(source.size(5), 1), source.size(3)
     shape = [time, batch, source.integer(2, 4)]
     logits = np.asarray(source.values(dtype, shape, "plain") / 8, dtype)
     lengths = [source.integer(0, time) for _ in range(batch)]
