@@ -45,7 +45,11 @@ ms::Status GatherSlices(ms::Frame& frame, const char* name, const ms::View& para
   MS_TRY(slices.Init(name, params.shape(), indices));
   ms::View output;
   MS_TRY(frame.Output(0, slices.slices(), &output));
-  // Indices into nothing are no harm where nothing is picked.
+  // Not even slices that have nothing are picked from nothing.
+  if (params.size() == 0 && slices.count() > 0) {
+    return ms::InvalidArgument("Requested more than 0 entries, but ", name,
+                               " is empty: its shape is ", params.shape().ToString());
+  }
   if (output.size() == 0) return ms::Status();
   MS_TRY(slices.Check());
   ms::View ids;

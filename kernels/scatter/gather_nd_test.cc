@@ -54,6 +54,23 @@ TEST(GatherNdTest, RefusesLongerVectorsThanThereAreDimensions) {
       "2 dimensions");
 }
 
+TEST(GatherNdTest, PicksNothingFromNothing) {
+  for (const int64_t count : {1, 0}) {
+    KernelTester t("GatherNd");
+    t.Attr("Tparams", MS_FLOAT32).Attr("Tindices", MS_INT64);
+    t.Input<float>({3, 0}, {}).Input<int64_t>({count, 1}, Ints(static_cast<size_t>(count), 5));
+    const ms::Status status = t.Run();
+    if (count == 0) {
+      ASSERT_TRUE(IsOk(status));
+      EXPECT_EQ(t.OutputShape(0), (Ints{0, 0}));
+      continue;
+    }
+    EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+    EXPECT_EQ(status.message(),
+              "Requested more than 0 entries, but params is empty: its shape is [3,0]");
+  }
+}
+
 TEST(GatherNdTest, ReadsAVariable) {
   KernelTester t("ResourceGatherNd");
   t.Attr("dtype", MS_FLOAT32).Attr("Tindices", MS_INT64).Outputs({MS_FLOAT32});

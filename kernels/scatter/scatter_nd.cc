@@ -25,6 +25,12 @@ ms::Status UpdateSlices(ms::Frame& frame, const RowUpdater& updater, const char*
                                table.shape().ToString(), ", for each index, but has shape ",
                                updates.shape().ToString());
   }
+  // No index is in range of a tensor that has nothing, even if its slices have nothing either.
+  if (table.size() == 0 && indices.size() > 0) {
+    return ms::InvalidArgument("Indices and updates specified for empty output: indices has shape ",
+                               indices.shape().ToString(), ", for a tensor of shape ",
+                               table.shape().ToString());
+  }
   if (updates.size() == 0) return ms::Status();
   MS_TRY(slices.Check());
   ms::View ids;

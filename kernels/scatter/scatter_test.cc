@@ -208,6 +208,25 @@ TEST(ScatterNdTest, AddsUpInZeros) {
   EXPECT_EQ(t.Output<float>(0), (std::vector<float>{2, 0, 4, 0}));
 }
 
+TEST(ScatterNdTest, NothingTakesNoUpdates) {
+  for (const int64_t count : {1, 0}) {
+    KernelTester t("ScatterNd");
+    SetNdType(MS_FLOAT32, &t);
+    t.Input<int32_t>({count, 1}, std::vector<int32_t>(static_cast<size_t>(count), 0));
+    t.Input<float>({count, 0}, {}).ConstInput<int32_t>({2}, {3, 0});
+    const ms::Status status = t.Run();
+    if (count == 0) {
+      ASSERT_TRUE(IsOk(status));
+      EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{3, 0}));
+      continue;
+    }
+    EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+    EXPECT_EQ(status.message(),
+              "Indices and updates specified for empty output: indices has shape [1,1], for a "
+              "tensor of shape [3,0]");
+  }
+}
+
 TEST(ScatterNdTest, OfBoolOneOfThemIsEnough) {
   KernelTester t("ScatterNd");
   SetNdType(MS_BOOL, &t);

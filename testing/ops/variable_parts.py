@@ -232,7 +232,8 @@ def rows_of(
 ) -> tuple[tuple[int, ...], list[int] | None, int]:
     """The shape of the slices that index vectors name, the number of each, and its elements.
 
-    The numbers are None where there is nothing in the slices, because no index is looked at then.
+    The numbers are None where there are no slices, or nothing in them: whether there may be vectors
+    then is for the caller to say.
     """
     refuse_unless(vectors.ndim >= 1, "indices")
     depth = vectors.shape[-1]
@@ -254,6 +255,7 @@ def with_slices(op: str, whole: Array, vectors: Array, updates: Array, dtype: st
     """A tensor, whose slices change by updates."""
     shape, rows, width = rows_of(whole.shape, vectors)
     refuse_unless(updates.shape == shape, "updates")
+    refuse_unless(whole.size > 0 or vectors.size == 0, "indices")
     if rows is None:
         return whole
     table = whole.reshape(whole.size // width, width)
@@ -317,6 +319,7 @@ def _make_gather_nd(source: Source, op: Any) -> Case:
 def gathered_slices(params: Array, vectors: Array) -> Array:
     """The slices that index vectors name."""
     shape, rows, width = rows_of(params.shape, vectors)
+    refuse_unless(params.size > 0 or math.prod(vectors.shape[:-1]) == 0, "params")
     if rows is None:
         return np.empty(shape, params.dtype)
     return params.reshape(params.size // width, width)[rows].reshape(shape)
