@@ -2,12 +2,12 @@
 // by the alias method (A. J. Walker, "An Efficient Method for Generating Discrete Random Variables
 // with General Distributions", 1977).
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/common/number_text.h"
 #include "kernels/random/class_distribution.h"
 
 namespace millstream::kernels {
@@ -160,10 +160,8 @@ class WeightReader {
     if (!file) return ms::Status(MS_NOT_FOUND, ms::StrCat("vocab_file ", name, " cannot be read"));
     std::string line;
     while (std::getline(file, line)) {
-      const std::string text = line.substr(line.rfind(',') + 1);
-      char* end = nullptr;
-      const float weight = std::strtof(text.c_str(), &end);
-      if (end == text.c_str() || text.find_first_not_of(" \t\r", end - text.c_str()) != text.npos) {
+      float weight = 0;
+      if (!ParseNumber(line.substr(line.rfind(',') + 1), &weight)) {
         return ms::InvalidArgument("Wrong vocabulary format at line: ", line, " of vocab_file ",
                                    name);
       }

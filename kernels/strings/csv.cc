@@ -1,9 +1,6 @@
 // DecodeCSV: fields of records that are separated by a character (RFC 4180).
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -11,6 +8,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/strings.h"
+#include "kernels/common/number_text.h"
 
 namespace millstream::kernels {
 namespace {
@@ -56,32 +54,15 @@ const char* TakeField(const Format& format, std::string_view* record, std::strin
   return nullptr;
 }
 
-std::string_view Stripped(std::string_view text) {
-  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-template <typename T>
-bool ReadInteger(std::string_view text, T* number) {
-  const std::from_chars_result read =
-      std::from_chars(text.data(), text.data() + text.size(), *number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
-}
-
 // Sets element i of the output to the number or text of a field; false if it is none.
 bool SetField(const std::string& field, const ms::View& output, int64_t i) {
-  const std::string text(Stripped(field));
-  char* end = nullptr;
   switch (output.dtype()) {
-    case MS_INT32: return ReadInteger(text, output.data<int32_t>() + i);
-    case MS_INT64: return ReadInteger(text, output.data<int64_t>() + i);
-    case MS_FLOAT32: output.data<float>()[i] = std::strtof(text.c_str(), &end); break;
-    case MS_FLOAT64: output.data<double>()[i] = std::strtod(text.c_str(), &end); break;
+    case MS_INT32: return ParseNumber(field, output.data<int32_t>() + i);
+    case MS_INT64: return ParseNumber(field, output.data<int64_t>() + i);
+    case MS_FLOAT32: return ParseNumber(field, output.data<float>() + i);
+    case MS_FLOAT64: return ParseNumber(field, output.data<double>() + i);
     default: return true;
   }
-  return !text.empty() && end == text.c_str() + text.size();
 }
 
 // Inputs: records, and a default for each column.

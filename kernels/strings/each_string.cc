@@ -1,18 +1,16 @@
 // Functions of each string by itself: StringStrip, EncodeBase64, DecodeBase64, StringLength,
 // StringToNumber, AsString.
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cinttypes>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
+#include "kernels/common/number_text.h"
 #include "kernels/strings/utf8.h"
 
 namespace millstream::kernels {
@@ -22,14 +20,6 @@ namespace {
 
 // Sets *result; false if `text` is not allowed.
 using TextFunction = bool (*)(std::string_view text, bool flag, std::string* result);
-
-bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
-std::string_view Stripped(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool Strip(std::string_view text, bool, std::string* result) {
   result->assign(Stripped(text));
@@ -158,23 +148,6 @@ class StringLength {
   bool counts_characters_ = false;
 };
 
-bool ReadNumber(const std::string& text, float* number) {
-  char* end = nullptr;
-  *number = std::strtof(text.c_str(), &end);
-  return end == text.c_str() + text.size();
-}
-bool ReadNumber(const std::string& text, double* number) {
-  char* end = nullptr;
-  *number = std::strtod(text.c_str(), &end);
-  return end == text.c_str() + text.size();
-}
-template <typename T>
-bool ReadNumber(const std::string& text, T* number) {
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, *number);
-  return read.ec == std::errc() && read.ptr == end;
-}
-
 // Space around the number is passed over.
 template <typename T>
 class StringToNumber {
@@ -186,8 +159,7 @@ class StringToNumber {
     for (int64_t i = 0; i < input.size(); ++i) {
       std::string_view text;
       MS_TRY(input.GetString(i, &text));
-      const std::string number(Stripped(text));
-      if (number.empty() || !ReadNumber(number, output.data<T>() + i)) {
+      if (!ParseNumber(text, output.data<T>() + i)) {
         return ms::InvalidArgument("StringToNumberOp could not correctly convert string: ", text,
                                    " (", ElementName("string_tensor", input.shape(), i), ")");
       }
@@ -248,6 +220,7 @@ class AsString {
     const ms::View input = frame.input(0);
     ms::View output;
     MS_TRY(frame.Output(0, input.shape(), &output));
+    const PlainLocaleScope plain;
     std::string text;
     for (int64_t i = 0; i < input.size(); ++i) {
       text.clear();

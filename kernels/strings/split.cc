@@ -1,19 +1,17 @@
 // StringSplit and StringSplitV2: the parts of strings, as a sparse tensor.
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "framework/plugin/plugin.hpp"
+#include "kernels/common/number_text.h"
 
 namespace millstream::kernels {
 namespace {
 
 using Parts = std::vector<std::string_view>;
-
-bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
 // At each character of `delimiters`; every byte is a part if there are none.
 void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_empty, Parts* parts) {
