@@ -31,21 +31,24 @@ Status DrawnShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
-// Input 2 says the shape. Parameters are for all of its first dimension, or for each.
+// Input 2 says the shape, which ends with that of the broadcast parameters.
 Status BinomialShape(ShapeContext* context) {
   MS_RETURN_IF_ERROR(CheckState(*context));
   MS_RETURN_IF_ERROR(context->WithRank(1, 0).status());
   MS_ASSIGN_OR_RETURN(PartialShape shape, ShapeFromSizes(*context, 2));
-  if (shape.known_rank() && shape.rank() == 0) {
-    return InvalidInput(*context, 2, "must not be empty");
-  }
-  const int64_t batches = shape.known_rank() ? shape.dim(0) : kUnknownDim;
-  for (int i = 3; i < context->num_inputs(); ++i) {
-    MS_ASSIGN_OR_RETURN(const PartialShape parameter, context->WithRankAtMost(i, 1));
-    const int64_t count = parameter.num_elements();
-    if (count == 1 || count == kUnknownDim || batches == kUnknownDim || count == batches) continue;
-    return InvalidInput(*context, i, "expected one number or ", batches, ", got shape ",
-                        parameter.ToString());
+  const StatusOr<PartialShape> batches = BroadcastShapes(context->input(3), context->input(4));
+  if (!batches.ok()) return InputError(*context, 4, batches.status());
+  if (shape.known_rank() && batches->known_rank()) {
+    bool ends_with = shape.rank() >= batches->rank();
+    for (int i = 1; ends_with && i <= batches->rank(); ++i) {
+      const StatusOr<int64_t> size = context->MergeDim(shape.dim(-i), batches->dim(-i));
+      ends_with = size.ok();
+      if (ends_with) shape.set_dim(-i, *size);
+    }
+    if (!ends_with) {
+      return InvalidInput(*context, 2, "must end with the shape that counts and probs broadcast ",
+                          "to, ", batches->ToString(), ", got ", shape.ToString());
+    }
   }
   context->SetOutput(0, std::move(shape));
   return absl::OkStatus();
@@ -144,8 +147,8 @@ MILLSTREAM_OP("StatefulRandomBinomial")
     .Doc(std::string(
              R"(Draws how many of so many trials succeed: numbers of the binomial distribution.
 
-counts are the numbers of trials, probs the chances of success: a scalar, or a vector with a number for each of
-the first dimension of shape. NaN, or 0 as a whole number, for a parameter that is no number.)") +
+counts are the numbers of trials, probs the chances of success. They broadcast against each other, and shape
+ends with the shape of that. NaN, or 0 as a whole number, for a parameter that is no number.)") +
          kStateDoc);
 
 MILLSTREAM_OP("RngSkip")

@@ -1,11 +1,15 @@
 // StatefulRandomBinomial: how many of a number of trials succeed, by rejection.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
+#include "kernels/common/narrow_float.h"
 #include "kernels/common/parallel.h"
+#include "kernels/elementwise/broadcast.h"
 #include "kernels/random/drawn_numbers.h"
 #include "kernels/random/random_state.h"
 
@@ -15,10 +19,10 @@ namespace {
 // Each number of trials up to the next success is geometric. L. Devroye: Non-uniform random variate
 // generation (1986), section X.4.3. For few successes.
 double DrawByWaiting(double count, double chance, Numbers* numbers) {
-  const double scale = 1 / std::log1p(-chance);
+  const double log_failure = std::log1p(-chance);
   double trials = 0;
   for (double successes = 0;; ++successes) {
-    trials += std::ceil(std::log(numbers->Uniform()) * scale);
+    trials += std::ceil(std::log(numbers->Uniform()) / log_failure);
     if (!(trials <= count)) return successes;
   }
 }
@@ -63,28 +67,57 @@ double DrawByRejection(double count, double chance, Numbers* numbers) {
   }
 }
 
-// Parameters for which nothing can be drawn have a NaN.
-double DrawBinomial(double count, double chance, Numbers* numbers) {
-  if (std::isnan(count) || std::isnan(chance) || std::isinf(count)) {
-    return std::numeric_limits<double>::quiet_NaN();
+// How far apart the numbers of each way begin in the stream.
+constexpr uint64_t kRejectionBlocks = 256;
+constexpr uint64_t kWaitingBlocks = 42;
+
+// A product of parameters, in their type, as other programs compute it to choose the way.
+double Rounded(double product, MS_DType dtype) {
+  if (dtype == MS_FLOAT16) {
+    return static_cast<double>(static_cast<float>(Float16(static_cast<float>(product))));
   }
-  if (chance <= 0 || count <= 0) return 0;
+  return dtype == MS_FLOAT32 ? static_cast<double>(static_cast<float>(product)) : product;
+}
+
+// Number i of a stream. Parameters for which nothing can be drawn have a NaN.
+double DrawBinomial(double count, double chance, MS_DType dtype, const PhiloxPosition& stream,
+                    uint64_t i) {
+  if (count <= 0 || chance <= 0) return 0;
+  if (std::isnan(count)) return count;
   if (chance >= 1) return count;
+  if (std::isnan(chance) || std::isinf(count)) return std::numeric_limits<double>::quiet_NaN();
   const bool is_likely = chance > 0.5;
   const double rarer = is_likely ? 1 - chance : chance;
-  const double found = count * rarer >= 10 ? DrawByRejection(count, rarer, numbers)
-                                           : DrawByWaiting(count, rarer, numbers);
+  const bool rejects = Rounded(count * rarer, dtype) >= 10;
+  Numbers numbers(stream.Advanced(i * (rejects ? kRejectionBlocks : kWaitingBlocks)));
+  const double found = rejects ? DrawByRejection(count, rarer, &numbers)
+                               : DrawByWaiting(count, rarer, &numbers);
   return is_likely ? count - found : found;
 }
 
-// Inputs: the state, the algorithm, the shape, whose first dimension are batches, and the
-// parameters, of one or all of them.
+// An element of one operand for each element of the broadcast.
+int64_t OffsetOf(const BroadcastPlan& plan, const std::array<int64_t, ms::kMaxRank>& strides,
+                 int64_t element) {
+  int64_t offset = 0;
+  for (uint32_t d = plan.rank; d-- > 0; element /= plan.dims[d]) {
+    offset += element % plan.dims[d] * strides[d];
+  }
+  return offset;
+}
+
+bool EndsWith(const ms::Shape& shape, const ms::Shape& end) {
+  return shape.rank() >= end.rank() &&
+         std::equal(end.begin(), end.end(), shape.end() - end.rank());
+}
+
+// Inputs: the state, the algorithm, the shape, and the parameters. The shape ends with that of the
+// broadcast parameters, the batches. Streams are shared with other programs: how far the state
+// moves and which part of the stream an element has are part of the contract.
 class StatefulRandomBinomial {
  public:
   ms::Status Compute(ms::Frame& frame) const {
     ms::Shape shape;
     MS_TRY(ReadIndexVector(frame.input(2), "shape", &shape));
-    if (shape.rank() == 0) return ms::InvalidArgument("shape must not be empty");
     int64_t elements = 1;
     for (const int64_t size : shape) {
       if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) {
@@ -94,39 +127,43 @@ class StatefulRandomBinomial {
     }
     const ms::View counts = frame.input(3);
     const ms::View chances = frame.input(4);
-    MS_TRY(CheckParameter(counts, "counts", shape[0]));
-    MS_TRY(CheckParameter(chances, "probs", shape[0]));
+    if (!CanBroadcast(counts.shape(), chances.shape())) {
+      return ms::InvalidArgument("counts and probs must have compatible batch dimensions, but ",
+                                 "have the shapes ", counts.shape().ToString(), " and ",
+                                 chances.shape().ToString());
+    }
+    BroadcastPlan plan;
+    MS_TRY(PlanBroadcast(counts.shape(), chances.shape(), &plan));
+    if (!EndsWith(shape, plan.output)) {
+      return ms::InvalidArgument("Shape passed in must end with broadcasted shape: shape is ",
+                                 shape.ToString(), ", that of counts and probs ",
+                                 plan.output.ToString());
+    }
     ms::View output;
     MS_TRY(frame.Output(0, shape, &output));
-    if (elements == 0) return ms::Status();
     const bool is_whole = output.dtype() == MS_INT32 || output.dtype() == MS_INT64;
-    if (is_whole) MS_TRY(CheckRange(counts, output.dtype()));
-    PhiloxPosition start;
-    MS_TRY(MoveState(frame, static_cast<uint64_t>(elements) * kReservedBlocksPerOutput, &start));
-    const int64_t samples = elements / shape[0];
+    if (is_whole && elements > 0) MS_TRY(CheckRange(counts, output.dtype()));
+    const uint32_t own_dims = shape.rank() - plan.output.rank();
+    const auto samples = static_cast<uint64_t>(DimProduct(shape, 0, own_dims));
+    const auto batches = static_cast<uint64_t>(DimProduct(shape, own_dims, shape.rank()));
+    PhiloxPosition stream;
+    MS_TRY(MoveState(frame, batches * 200 * (samples + 3) / 4 * kReservedBlocksPerOutput, &stream));
+    if (elements == 0) return ms::Status();
     return StoppableFor(
         frame, static_cast<uint64_t>(elements), 100, [&](uint64_t begin, uint64_t end) {
           for (uint64_t i = begin; i < end; ++i) {
-            const auto place = static_cast<int64_t>(i);
-            const int64_t batch = place / samples;
-            Numbers numbers(start.Advanced(i * kReservedBlocksPerOutput));
+            const auto batch = static_cast<int64_t>(i / samples);
             const double drawn =
-                DrawBinomial(ReadNumber(counts, counts.size() == 1 ? 0 : batch),
-                             ReadNumber(chances, chances.size() == 1 ? 0 : batch), &numbers);
+                DrawBinomial(ReadNumber(counts, OffsetOf(plan, plan.x_strides, batch)),
+                             ReadNumber(chances, OffsetOf(plan, plan.y_strides, batch)),
+                             counts.dtype(), stream, i);
+            const auto place = static_cast<int64_t>(i % samples * batches + i / samples);
             WriteNumber(output, place, is_whole && std::isnan(drawn) ? 0 : drawn);
           }
         });
   }
 
  private:
-  static ms::Status CheckParameter(const ms::View& view, const char* name, int64_t batches) {
-    if (view.rank() == 0 || (view.rank() == 1 && (view.dim(0) == 1 || view.dim(0) == batches))) {
-      return ms::Status();
-    }
-    return ms::InvalidArgument(name, " must be one number or ", batches,
-                               ", one a batch, but has shape ", view.shape().ToString());
-  }
-
   // Counts of trials must be numbers of the result's type.
   static ms::Status CheckRange(const ms::View& counts, MS_DType dtype) {
     const double end = dtype == MS_INT32 ? 0x1p31 : 0x1p63;

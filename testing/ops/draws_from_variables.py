@@ -205,12 +205,18 @@ define_tests(
 def _make_binomial(source: Source, op: Any) -> Case:
     types = ("float16", "float32", "float64", "int32", "int64")
     kind, result = source.pick(types), source.pick(types)
-    sizes = drawn_sizes(source) if source.chance(0.3) else [source.integer(1, 4), 400]
+    batches = list(source.pick(((), (source.integer(1, 4),), (2, 3))))
+    sizes = [*(drawn_sizes(source) if source.chance(0.3) else [400]), *batches]
+    if source.chance(0.06):
+        sizes = source.pick((sizes[1:], [*sizes, 7]))
     shape = indices(source, sizes)
-    rows = [size for size in sizes[:1] if 0 <= size < 1000] or [1]
-    batches = source.pick(([], [1], rows))
-    counts = np.floor(source.random.random(batches) * source.pick((4, 40, 2000)))
-    chances = source.random.random(batches)
+    # One parameter repeats along some of the dimensions.
+    repeating = [size if source.chance(0.7) else 1 for size in batches]
+    shapes = [batches, repeating[source.integer(0, len(batches)) :]]
+    if source.chance(0.5):
+        shapes.reverse()
+    counts = np.floor(source.random.random(shapes[0]) * source.pick((4, 40, 2000)))
+    chances = source.random.random(shapes[1])
     if source.chance(0.1):
         chances = chances * source.pick((0, -1, 3, np.nan))
     with np.errstate(all="ignore"):
@@ -222,38 +228,37 @@ def _make_binomial(source: Source, op: Any) -> Case:
 
 
 def _binomial(case: Case) -> Outcome:
-    sizes = integers(case, 2)
-    refuse_unless(len(sizes) > 0, "shape")
-    shape = checked_size(sizes, "shape")
-    for i, name in ((3, "counts"), (4, "probs")):
-        given = case.array(i)
-        refuse_unless(given.ndim <= 1 and given.size in (1, shape[0]), name)
-    count = int(np.prod(shape, dtype=object))
-    trials, chances = (case.array(i).astype(float).reshape(-1) for i in (3, 4))
+    shape = checked_size(integers(case, 2), "shape")
+    trials, chances = np.broadcast_arrays(*(case.array(i).astype(float) for i in (3, 4)))
+    own = len(shape) - trials.ndim
+    refuse_unless(own >= 0 and shape[own:] == trials.shape, "shape")
+    samples = int(np.prod(shape[:own], dtype=object))
 
     def check(values: Array) -> str:
-        if count == 0 or np.isnan(trials).any() or np.isnan(chances).any():
+        if values.size == 0 or np.isnan(trials).any() or np.isnan(chances).any():
             return ""
-        drawn = values.astype(float).reshape(shape[0], -1)
-        most = np.maximum(trials, 0)[:, None]
+        drawn = values.astype(float)
+        most = np.maximum(trials, 0)
         if ((drawn < 0) | (drawn > most)).any() or (drawn != np.floor(drawn)).any():
             return "is no count"
-        chance = np.clip(chances, 0, 1)[:, None]
+        chance = np.clip(chances, 0, 1)
         means = most * chance
-        bound = 8 * np.sqrt(means * (1 - chance) / drawn.shape[1]) + 0.002 * means + 1e-9
-        near = np.abs(drawn.mean(1, keepdims=True) - means) <= bound
-        if drawn.shape[1] < 200 or near.all():
+        found = drawn.reshape(samples, *trials.shape).mean(0)
+        bound = 8 * np.sqrt(means * (1 - chance) / samples) + 0.002 * means + 1e-9
+        if samples < 200 or (np.abs(found - means) <= bound).all():
             return ""
-        return f"has the means {drawn.mean(1)}, expected {means}"
+        return f"has the means {found}, expected {means}"
 
-    return [Drawn(shape, check), _moved(case.array(0), 0, count * _RESERVED)]
+    # The reference moves on by the numbers that it expects to draw.
+    moved = trials.size * 200 * (samples + 3) // 4 * _RESERVED
+    return [Drawn(shape, check), _moved(case.array(0), 0, moved)]
 
 
 def _large_binomial(values: Values) -> Any:
     state = tf.Variable(np.array([1, 2, 3], np.int64), use_resource=True)
     counts = np.linspace(1, 500, 100)
     draw = function_of("StatefulRandomBinomial")
-    return draw(state.handle, np.int64(1), [100, 500], counts, np.linspace(0.0, 1.0, 100))
+    return draw(state.handle, np.int64(1), [500, 100], counts, np.linspace(0.0, 1.0, 100))
 
 
 define_tests(

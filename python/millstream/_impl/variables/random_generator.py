@@ -233,7 +233,7 @@ class Generator:
     ) -> Tensor:
         """How many of `counts` trials succeed, each with the chance `probs`.
 
-        Both are numbers, or vectors with one for each of the first dimension of `shape`.
+        Both broadcast against each other, and `shape` ends with the shape of that.
         """
         trials = convert_to_tensor(counts, name="counts")
         kind = trials.dtype

@@ -78,15 +78,15 @@ def test_binomial_numbers_have_the_chances_of_their_batches() -> None:
     with tf.Graph().as_default():
         generator = _Generator.from_seed(7)
         counts, chances = np.array([5.0, 100.0, 2000.0]), np.array([0.3, 0.9, 0.5])
-        drawn = generator.binomial([3, 20_000], counts=counts, probs=chances)
+        drawn = generator.binomial([20_000, 3], counts=counts, probs=chances)
         numbers, state = _run(drawn, generator.state)
     assert numbers.dtype == np.int32
-    assert state.tolist() == [7 + 60_000 * 256, 0, 0]
+    assert state.tolist() == [7 + 3 * 200 * 20_003 // 4 * 256, 0, 0]
     means = counts * chances
     variances = means * (1 - chances)
     # Five deviations of a mean of so many numbers, and a twentieth of the variance.
-    assert (np.abs(numbers.mean(1) - means) < 5 * np.sqrt(variances / 20_000)).all()
-    np.testing.assert_allclose(numbers.var(1), variances, rtol=0.05)
+    assert (np.abs(numbers.mean(0) - means) < 5 * np.sqrt(variances / 20_000)).all()
+    np.testing.assert_allclose(numbers.var(0), variances, rtol=0.05)
 
 
 def test_binomial_numbers_of_one_parameter() -> None:
