@@ -252,8 +252,8 @@ MILLSTREAM_OP("RandomPoissonV2")
     .Doc(R"(Draws counts from Poisson distributions.
 
 shape is a vector of sizes: that of the counts of each rate. The output has its dimensions, then those of
-rate. INVALID_ARGUMENT for a rate that is negative, not finite or beyond the largest number of dtype. For
-the seeds see RandomUniform.)");
+rate. A negative rate has no counts above 0. INVALID_ARGUMENT for a NaN, and for a rate that is not below
+the largest number of dtype. For the seeds see RandomUniform.)");
 
 MILLSTREAM_OP("RandomPoisson")
     .Input("shape: S")

@@ -42,7 +42,7 @@ double DrawGamma(double alpha, double, Numbers* numbers) {
 }
 
 // The number of uniform numbers whose product stays above e^-rate (D. Knuth: The Art of Computer
-// Programming, volume 2, section 3.4.1).
+// Programming, volume 2, section 3.4.1); none for a negative rate.
 double DrawSmallPoisson(double rate, Numbers* numbers) {
   const double end = std::exp(-rate);
   double product = 1;
@@ -91,7 +91,7 @@ class DrawWithParameter {
  public:
   struct Row {
     double (*draw)(double parameter, double largest, Numbers* numbers);
-    const char* rate;  // the argument whose elements must be finite and not negative, or null
+    const char* rate;  // the argument whose elements must be in the range of the result, or null
   };
 
   explicit DrawWithParameter(const Row& row) : row_(row) {}
@@ -136,9 +136,9 @@ class DrawWithParameter {
   ms::Status CheckRates(const ms::View& rates, double largest) const {
     for (int64_t i = 0; i < rates.size(); ++i) {
       const double rate = ReadNumber(rates, i);
-      if (rate >= 0 && rate < largest) continue;
+      if (rate < largest) continue;
       return ms::InvalidArgument(ElementName(row_.rate, rates.shape(), i), " = ", rate,
-                                 " is not in [0, ", largest, ")");
+                                 " is not below ", largest);
     }
     return ms::Status();
   }

@@ -93,7 +93,9 @@ def _poisson(case: Case) -> Outcome:
     shape, rate = _shape(case), numbers(case, 1).astype(float)
     result = number_types.stored_type(case.values["result"])
     largest = np.iinfo(result).max if result.kind == "i" else np.finfo(result).max
-    refuse_unless(0 in shape or ((rate >= 0) & (rate < float(largest))).all(), "rate")
+    refuse_unless(0 in shape or (rate < float(largest)).all(), "rate")
+    # Nothing happens at a negative rate.
+    rate = np.maximum(rate, 0)
 
     def check(values: Array) -> str:
         if (values < 0).any() or (values != np.floor(values.astype(float))).any():
