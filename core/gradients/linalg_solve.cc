@@ -74,12 +74,16 @@ Status MatrixSolveGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// The other triangle is not read.
+// The other triangle is not read, and batches were broadcast.
 Status TriangularSolveGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
   MS_ASSIGN_OR_RETURN(const SolutionGradients gradients, GradientsOfSolution(context));
   MS_ASSIGN_OR_RETURN(const bool lower, context->Attr<bool>("lower"));
-  context->SetDx(0, Triangle(context->builder(), gradients.matrix, lower));
-  context->SetDx(1, gradients.right);
+  const Output matrix = context->input(0);
+  const Output right = context->input(1);
+  const Output triangle = Triangle(builder, gradients.matrix, lower);
+  context->SetDx(0, SumToShapeOf(builder, triangle, matrix, right, 2));
+  context->SetDx(1, SumToShapeOf(builder, gradients.right, right, matrix, 2));
   return absl::OkStatus();
 }
 

@@ -44,6 +44,33 @@ Status SolveShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+PartialShape BatchOf(const PartialShape& shape) {
+  if (!shape.known_rank()) return PartialShape();
+  return PartialShape(shape.dims().subspan(0, shape.rank() - 2));
+}
+
+// As SolveShape, but batches broadcast.
+Status TriangularSolveShape(ShapeContext* context) {
+  MS_ASSIGN_OR_RETURN(const PartialShape matrix, SquareMatrices(*context, 0));
+  MS_ASSIGN_OR_RETURN(const PartialShape right, context->WithRankAtLeast(1, 2));
+  StatusOr<PartialShape> shape = BroadcastShapes(BatchOf(matrix), BatchOf(right));
+  if (!shape.ok()) {
+    return InvalidInput(*context, 1,
+                        "expected batch dimensions that broadcast with those of 'matrix' ",
+                        matrix.ToString(), ", got ", right.ToString());
+  }
+  if (!matrix.known_rank() || !right.known_rank()) return absl::OkStatus();
+  const StatusOr<int64_t> rows = context->MergeDim(matrix.dim(-1), right.dim(-2));
+  if (!rows.ok()) {
+    return InvalidInput(*context, 1, "expected as many rows as 'matrix' ", matrix.ToString(),
+                        " has, got ", right.ToString());
+  }
+  shape->AddDim(*rows);
+  shape->AddDim(right.dim(-1));
+  context->SetOutput(0, *std::move(shape));
+  return absl::OkStatus();
+}
+
 Status LuShape(ShapeContext* context) {
   MS_ASSIGN_OR_RETURN(PartialShape shape, SquareMatrices(*context, 0));
   PartialShape order;
@@ -97,13 +124,14 @@ MILLSTREAM_OP("CholeskyGrad")
         R"(Gives the gradient of the input of Cholesky, from its output and the gradient of that.)");
 
 void Equations(OpSpec* spec) {
-  (*spec).Input("matrix: T").Input("rhs: T").Output("output: T").Shape(SolveShape);
+  (*spec).Input("matrix: T").Input("rhs: T").Output("output: T");
 }
 
 MILLSTREAM_OP("MatrixSolve")
     .With(Equations)
     .Attr("adjoint: bool = false")
     .Attr(TypeAttr("T", kTypes))
+    .Shape(SolveShape)
     .Doc(R"(Solves systems of linear equations.
 
 The last two dimensions are those of matrices: matrix times output is rhs. With adjoint the matrix is
@@ -117,10 +145,11 @@ MILLSTREAM_OP("MatrixTriangularSolve")
     .Attr("lower: bool = true")
     .Attr("adjoint: bool = false")
     .Attr(TypeAttr("T", kTypes))
+    .Shape(TriangularSolveShape)
     .Doc(R"(Solves systems of linear equations with triangular matrices.
 
-As MatrixSolve, with the lower or the upper triangle of each matrix alone, as lower says.
-INVALID_ARGUMENT for a zero on the diagonal.)")
+As MatrixSolve, with the lower or the upper triangle of each matrix alone, as lower says. The
+dimensions before those of matrices broadcast. INVALID_ARGUMENT for a zero on the diagonal.)")
     .Example(R"(
 >>> tf.matrix_triangular_solve([[2.0, 9.0], [1.0, 1.0]], [[2.0], [3.0]]).eval().tolist()
 [[1.0], [2.0]])");

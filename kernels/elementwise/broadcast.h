@@ -39,6 +39,14 @@ bool CanBroadcast(const ms::Shape& x, const ms::Shape& y);
 // Fills *plan; INVALID_ARGUMENT when the shapes do not go together.
 ms::Status PlanBroadcast(const ms::Shape& x, const ms::Shape& y, BroadcastPlan* plan);
 
+// Which element of an operand, whose strides these are, goes into element `i` of the output.
+inline int64_t OperandOffset(const BroadcastPlan& plan,
+                             const std::array<int64_t, ms::kMaxRank>& strides, int64_t i) {
+  int64_t offset = 0;
+  for (uint32_t d = plan.rank; d-- > 0; i /= plan.dims[d]) offset += i % plan.dims[d] * strides[d];
+  return offset;
+}
+
 // Operands are rows of `columns` elements, `x_step` (`y_step`) elements apart; an output row
 // directly follows the one before.
 struct RowBlock {

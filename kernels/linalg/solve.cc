@@ -5,6 +5,7 @@
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
+#include "kernels/elementwise/broadcast.h"
 #include "kernels/linalg/lu.h"
 #include "kernels/linalg/matrices.h"
 #include "kernels/linalg/triangle.h"
@@ -12,7 +13,8 @@
 namespace millstream::kernels {
 namespace {
 
-// Inputs: square matrices, and right-hand sides of as many rows, in batches of one shape.
+// Inputs: square matrices, and right-hand sides of as many rows, in batches of one shape; those of
+// triangular matrices broadcast.
 class Solve {
  public:
   struct Row {
@@ -31,35 +33,45 @@ class Solve {
   ms::Status Compute(ms::Frame& frame) const {
     const ms::View matrix = frame.input(0);
     const ms::View right = frame.input(1);
-    MS_TRY(CheckShapes(matrix, right));
+    BroadcastPlan batches;
+    MS_TRY(PlanBatches(matrix, right, &batches));
+    ms::Shape shape = batches.output;
+    for (uint32_t d = right.rank() - 2; d < right.rank(); ++d) shape.Append(right.dim(d));
     ms::View output;
-    MS_TRY(frame.Output(0, right.shape(), &output));
+    MS_TRY(frame.Output(0, shape, &output));
     if (output.size() == 0) return ms::Status();
-    return access_->is_complex ? Run<Complex>(frame, matrix, right, output)
-                               : Run<double>(frame, matrix, right, output);
+    return access_->is_complex ? Run<Complex>(frame, batches, matrix, right, output)
+                               : Run<double>(frame, batches, matrix, right, output);
   }
 
  private:
-  static ms::Status CheckShapes(const ms::View& matrix, const ms::View& right) {
+  // Checks the shapes, and says which matrix and which right-hand side go together.
+  ms::Status PlanBatches(const ms::View& matrix, const ms::View& right,
+                         BroadcastPlan* batches) const {
     const uint32_t rank = matrix.rank();
     if (rank < 2 || matrix.dim(rank - 1) != matrix.dim(rank - 2)) {
       return ms::InvalidArgument("argument 'matrix' must be square matrices, got the shape ",
                                  matrix.shape().ToString());
     }
-    bool fits = right.rank() == rank;
-    for (uint32_t d = 0; fits && d + 1 < rank; ++d) fits = right.dim(d) == matrix.dim(d);
-    if (fits) return ms::Status();
+    if (right.rank() >= 2 && right.dim(right.rank() - 2) == matrix.dim(rank - 1)) {
+      const ms::Shape of_matrix(matrix.shape().begin(), rank - 2);
+      const ms::Shape of_right(right.shape().begin(), right.rank() - 2);
+      const bool fits =
+          row_.is_triangular ? CanBroadcast(of_matrix, of_right) : of_matrix == of_right;
+      if (fits) return PlanBroadcast(of_matrix, of_right, batches);
+    }
     return ms::InvalidArgument("argument 'rhs' must have the shape of 'matrix' ",
-                               matrix.shape().ToString(), " but for its last dimension, but has ",
-                               right.shape().ToString());
+                               matrix.shape().ToString(), " but for its last dimension",
+                               row_.is_triangular ? ", or batches that broadcast" : "",
+                               ", but has ", right.shape().ToString());
   }
 
   template <typename T>
-  ms::Status Run(ms::Frame& frame, const ms::View& matrix, const ms::View& right,
-                 const ms::View& output) const {
+  ms::Status Run(ms::Frame& frame, const BroadcastPlan& batches, const ms::View& matrix,
+                 const ms::View& right, const ms::View& output) const {
     const int64_t n = matrix.dim(matrix.rank() - 1);
     const int64_t columns = right.dim(right.rank() - 1);
-    const int64_t count = matrix.size() / (n * n);
+    const int64_t count = output.size() / (n * columns);
     const int64_t numbers = (n * n + 2 * n * columns) * static_cast<int64_t>(sizeof(T));
     const double cost =
         static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + columns + 10);
@@ -71,8 +83,10 @@ class Solve {
           T* const y = a + n * n;
           T* const x = y + n * columns;
           auto* const order = reinterpret_cast<int64_t*>(x + n * columns);
-          access_->load(matrix.raw(), i * n * n, n, n, adjoint_, a);
-          access_->load(right.raw(), i * n * columns, n, columns, false, y);
+          access_->load(matrix.raw(), OperandOffset(batches, batches.x_strides, i) * n * n, n, n,
+                        adjoint_, a);
+          access_->load(right.raw(), OperandOffset(batches, batches.y_strides, i) * n * columns, n,
+                        columns, false, y);
           if (!(row_.is_triangular ? SolveGiven(n, columns, a, y, stop)
                                    : SolveAny(n, columns, a, order, x, &y[0], stop))) {
             return false;
@@ -82,7 +96,8 @@ class Solve {
         },
         &refused));
     if (refused == count) return ms::Status();
-    return ms::InvalidArgument("Input matrix is not invertible: matrix ", refused,
+    return ms::InvalidArgument("Input matrix is not invertible: matrix ",
+                               OperandOffset(batches, batches.x_strides, refused),
                                " of argument 'matrix' ", matrix.shape().ToString());
   }
 

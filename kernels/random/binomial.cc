@@ -1,6 +1,5 @@
 // StatefulRandomBinomial: how many of a number of trials succeed, by rejection.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -95,16 +94,6 @@ double DrawBinomial(double count, double chance, MS_DType dtype, const PhiloxPos
   return is_likely ? count - found : found;
 }
 
-// An element of one operand for each element of the broadcast.
-int64_t OffsetOf(const BroadcastPlan& plan, const std::array<int64_t, ms::kMaxRank>& strides,
-                 int64_t element) {
-  int64_t offset = 0;
-  for (uint32_t d = plan.rank; d-- > 0; element /= plan.dims[d]) {
-    offset += element % plan.dims[d] * strides[d];
-  }
-  return offset;
-}
-
 bool EndsWith(const ms::Shape& shape, const ms::Shape& end) {
   return shape.rank() >= end.rank() &&
          std::equal(end.begin(), end.end(), shape.end() - end.rank());
@@ -154,8 +143,8 @@ class StatefulRandomBinomial {
           for (uint64_t i = begin; i < end; ++i) {
             const auto batch = static_cast<int64_t>(i / samples);
             const double drawn =
-                DrawBinomial(ReadNumber(counts, OffsetOf(plan, plan.x_strides, batch)),
-                             ReadNumber(chances, OffsetOf(plan, plan.y_strides, batch)),
+                DrawBinomial(ReadNumber(counts, OperandOffset(plan, plan.x_strides, batch)),
+                             ReadNumber(chances, OperandOffset(plan, plan.y_strides, batch)),
                              counts.dtype(), stream, i);
             const auto place = static_cast<int64_t>(i % samples * batches + i / samples);
             WriteNumber(output, place, is_whole && std::isnan(drawn) ? 0 : drawn);

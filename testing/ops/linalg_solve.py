@@ -144,6 +144,14 @@ def _make_equations(source: Source, op: Any) -> Case:
     if singular:
         matrix[..., n - 1, :] = 0
     right = eighths(source, [*batch, n, columns], dtype)
+    if "Triangular" in op.name and source.chance(0.3):
+        # One of both repeats along some of the dimensions of the batch, or has not all of them.
+        places = [slice(None) if source.chance(0.6) else slice(1) for _ in batch]
+        missing = source.integer(0, len(batch))
+        if source.chance(0.5):
+            matrix = matrix[tuple([*[0] * missing, *places[missing:]])] if matrix.size else matrix
+        elif right.size:
+            right = right[tuple([*[0] * missing, *places[missing:]])]
     if source.chance(0.08):
         other = right[0] if batch and batch[0] > 0 else right[None]
         right = source.pick((right[..., :0, :], other))
@@ -158,11 +166,20 @@ def _make_equations(source: Source, op: Any) -> Case:
 
 def _solve(case: Case) -> Outcome:
     matrix, right = _square(case, 0, "matrix"), wide(numbers(case, 1))
-    refuse_unless(right.ndim == matrix.ndim and right.shape[:-1] == matrix.shape[:-1], "rhs")
+    refuse_unless(right.ndim >= 2 and right.shape[-2] == matrix.shape[-1], "rhs")
+    batch = matrix.shape[:-2]
     if "Triangular" in case.op:
         matrix = np.tril(matrix) if case.attr("lower") else np.triu(matrix)
-    if right.size == 0:
-        return [case.array(1)]
+        try:
+            batch = np.broadcast_shapes(batch, right.shape[:-2])
+        except ValueError:
+            refuse_unless(False, "rhs")
+    else:
+        refuse_unless(right.shape[:-2] == batch, "rhs")
+    shape = (*batch, *right.shape[-2:])
+    if 0 in shape:
+        return [np.zeros(shape, case.array(1).dtype)]
+    right = np.broadcast_to(right, shape)
     refuse_unless(not case.values["singular"], "matrix")
     if case.attr("adjoint"):
         matrix = np.conj(matrix).swapaxes(-1, -2)
@@ -177,10 +194,17 @@ def _equation_checks(op: str) -> list[Check]:
     flags = [{"adjoint": False}, {"adjoint": True}]
     if op.endswith("MatrixTriangularSolve"):
         flags = [{**flag, "lower": lower} for flag in flags for lower in (False, True)]
-    return [
+    checks = [
         Check(with_arguments(function_of(op), **flag), (_regular(2, 3, 3), spread("b", 2, 3, 2)))
         for flag in flags
     ]
+    if op == "MatrixTriangularSolve":
+        broadcast = [((3, 3), (2, 3, 2)), ((2, 1, 3, 3), (2, 3, 1))]
+        checks += [
+            Check(function_of(op), (_regular(*matrix), spread("b", *right)))
+            for matrix, right in broadcast
+        ]
+    return checks
 
 
 def _large_equations(op: str) -> LargeCase:
