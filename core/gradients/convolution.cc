@@ -105,6 +105,44 @@ Output TapsOf(GraphBuilder* builder, Output filter) {
   return builder->Op("Reshape", {filter, ConcatVectors(builder, {count, channels})});
 }
 
+// A convolution of images with mirrored margins, which may have been resized before. Both are made
+// again; images are resized in float32, as by ResizeBilinear.
+Status FusedPadConv2DGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output input = context->input(0);
+  const int last = context->num_inputs() - 1;
+  const Output paddings = context->input(last - 1);
+  const Output filter = context->input(last);
+  const bool resizes = last == 3;
+  bool align_corners = false;
+  if (resizes) {
+    MS_ASSIGN_OR_RETURN(align_corners, context->Attr<bool>("resize_align_corners"));
+  }
+  const auto cast = [&](Output tensor, DataType dtype) {
+    return input.dtype() == DataType::kFloat ? tensor
+                                             : builder->Op("Cast", {tensor}, {{"DstT", dtype}});
+  };
+  Output images = input;
+  if (resizes) {
+    const Output resized = builder->Op("ResizeBilinear", {input, context->input(1)},
+                                       {{"align_corners", align_corners}});
+    images = cast(resized, input.dtype());
+  }
+  const auto mirror = [&](const char* op, Output tensor) {
+    return builder->OpWithAttrs(op, {tensor, paddings}, context->attrs(), {"mode"});
+  };
+  const Output padded = mirror("MirrorPad", images);
+  const Output dy = context->dy(0);
+  Output dx = mirror("MirrorPadGrad", InputGradient(context, Conv2D(), padded, filter, dy));
+  if (resizes) {
+    dx = builder->Op("ResizeBilinearGrad", {cast(dx, DataType::kFloat), input},
+                     {{"align_corners", align_corners}});
+  }
+  context->SetDx(0, dx);
+  context->SetDx(last, FilterGradient(context, Conv2D(), padded, filter, dy));
+  return absl::OkStatus();
+}
+
 Status Dilation2DGradient(GradientContext* context) {
   const std::vector<Output> inputs = {context->input(0), context->input(1), context->dy(0)};
   const std::vector<const char*> attrs = {"strides", "rates", "padding"};
@@ -166,6 +204,8 @@ MILLSTREAM_GRADIENT("DepthwiseConv2dNativeBackpropFilter", FilterGradientGradien
 MILLSTREAM_GRADIENT("Conv3D", ConvolutionGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropInputV2", InputGradientGradient<Conv3D>);
 MILLSTREAM_GRADIENT("Conv3DBackpropFilterV2", FilterGradientGradient<Conv3D>);
+MILLSTREAM_GRADIENT("FusedPadConv2D", FusedPadConv2DGradient);
+MILLSTREAM_GRADIENT("FusedResizeAndPadConv2D", FusedPadConv2DGradient);
 MILLSTREAM_GRADIENT("Dilation2D", Dilation2DGradient);
 MILLSTREAM_GRADIENT("Dilation2DBackpropInput", GradientOfDilationGradient<false>);
 MILLSTREAM_GRADIENT("Dilation2DBackpropFilter", GradientOfDilationGradient<true>);
