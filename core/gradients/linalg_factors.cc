@@ -82,6 +82,10 @@ class Matrices {
     return SliceColumns(x, builder_->Int32Vector({0}), end, 0);
   }
 
+  // The first row as vectors, and the matrices of the others.
+  Output FirstRow(Output x) const { return SliceRows(x, 0, 4, 2); }
+  Output OtherRows(Output x) const { return SliceRows(x, 1, 6, 0); }
+
   // Matrices beside one another (axis -1) or below one another (-2).
   Output Join(Output x, Output y, int axis) const {
     const Node* const node = builder_->Variadic("ConcatV2", {{x, y}, {builder_->Int32(axis)}});
@@ -101,6 +105,18 @@ class Matrices {
                         {x, ConcatVectors(builder_, {zero, begin}),
                          ConcatVectors(builder_, {zero, end}), builder_->Int32Vector({1, 1})},
                         {{"ellipsis_mask", int64_t{1}}, {"end_mask", end_mask}});
+  }
+
+  // The row `begin`, or all from there on, as the masks say: 2 stands for rows, 4 for columns.
+  Output SliceRows(Output x, int32_t begin, int64_t end_mask, int64_t shrink_axis_mask) const {
+    return builder_->Op("StridedSlice",
+                        {x, builder_->Int32Vector({0, begin, 0}),
+                         builder_->Int32Vector({0, begin + 1, 0}),
+                         builder_->Int32Vector({1, 1, 1})},
+                        {{"ellipsis_mask", int64_t{1}},
+                         {"begin_mask", int64_t{4}},
+                         {"end_mask", end_mask},
+                         {"shrink_axis_mask", shrink_axis_mask}});
   }
 
   GraphBuilder* const builder_;
@@ -179,6 +195,23 @@ Status LuGradient(GradientContext* context) {
 // The gradient of a self-adjoint matrix of which the lower triangle is read.
 Output OfLowerTriangle(const Matrices& m, Output gradient) {
   return m.WithHalfDiagonal(m.Triangle(m.Add(gradient, m.Adjoint(gradient)), true));
+}
+
+// SelfAdjointEig, whose eigenvalues are the first row of its output, with the vectors below: dA as
+// under SelfAdjointEigenGradient. F is 0 for equal values, so that those without a gradient of their
+// vectors have one.
+Status JoinedEigenGradient(GradientContext* context) {
+  const Matrices m(context->builder());
+  GraphBuilder* const builder = context->builder();
+  const Output e = m.FirstRow(context->output(0));
+  const Output v = m.OtherRows(context->output(0));
+  const Output differences = m.Subtract(m.AsRow(e), m.AsColumn(e));
+  const Output one = builder->ScalarOf(context->input(0).dtype(), 1);
+  const Output f = builder->Op("DivNoNan", {one, differences});
+  const Output of_vectors = m.Times(f, m.AdjointProduct(v, m.OtherRows(context->dy(0))));
+  const Output middle = m.Add(m.Diagonal(m.FirstRow(context->dy(0))), of_vectors);
+  context->SetDx(0, OfLowerTriangle(m, m.ProductAdjoint(m.Product(v, middle), v)));
+  return absl::OkStatus();
 }
 
 // dA = V (diag(de) + F * V^H dV) V^H with F_ij = 1 / (e_j - e_i), and 0 on the diagonal.
@@ -383,9 +416,11 @@ Status MatrixFunctionGradient(GradientContext* context) {
 
 MILLSTREAM_GRADIENT("Lu", LuGradient);
 MILLSTREAM_GRADIENT("Qr", QrGradient);
+MILLSTREAM_GRADIENT("SelfAdjointEig", JoinedEigenGradient);
 MILLSTREAM_GRADIENT("SelfAdjointEigV2", SelfAdjointEigenGradient);
 MILLSTREAM_GRADIENT("Svd", SvdGradient);
 MILLSTREAM_GRADIENT("MatrixSolveLs", MatrixSolveLsGradient);
+MILLSTREAM_GRADIENT("BatchSelfAdjointEig", JoinedEigenGradient);
 MILLSTREAM_GRADIENT("BatchSelfAdjointEigV2", SelfAdjointEigenGradient);
 MILLSTREAM_GRADIENT("BatchSvd", SvdGradient);
 MILLSTREAM_GRADIENT("BatchMatrixSolveLs", MatrixSolveLsGradient);

@@ -244,20 +244,34 @@ def _joined_eigen(case: Case) -> Outcome:
     return [Drawn((*whole.shape[:-2], size + 1, size), check)]
 
 
+def _symmetric(x: Any) -> Any:
+    return (x + gen_ops.batch_mat_mul_v2(x, _IDENTITY, adj_x=True)) * 0.5
+
+
+def _parts_of_eigen(e: Any, v: Any) -> list[Any]:
+    """What does not depend on the signs of the vectors."""
+    first = v[..., :1]
+    return [gen_ops.cumsum(e, -1), gen_ops.batch_mat_mul_v2(first, first, adj_y=True)]
+
+
+def _joined_eigen_checks(op: str) -> list[Check]:
+    def parts(x: Any) -> list[Any]:
+        both = function_of(op)(_symmetric(x))
+        return _parts_of_eigen(both[..., 0, :], both[..., 1:, :])
+
+    shapes = ((2, 3, 3), (3, 3))
+    return [Check(parts, (spread("eigen", *shape),)) for shape in shapes]
+
+
 def _eigen_checks(op: str) -> list[Check]:
     function = function_of(op)
 
-    def symmetric(x: Any) -> Any:
-        return (x + gen_ops.batch_mat_mul_v2(x, _IDENTITY, adj_x=True)) * 0.5
-
     def product(x: Any) -> Any:
-        e, v = function(symmetric(x))
-        first = v[..., :1]
-        return [gen_ops.cumsum(e, -1), gen_ops.batch_mat_mul_v2(first, first, adj_y=True)]
+        return _parts_of_eigen(*function(_symmetric(x)))
 
     return [
         Check(
-            lambda x: function(symmetric(x), compute_v=False)[0],
+            lambda x: function(_symmetric(x), compute_v=False)[0],
             (spread("eigen", 2, 3, 3),),
         ),
         Check(product, (spread("eigen", 2, 3, 3),)),
@@ -299,12 +313,14 @@ define_tests(
     "SelfAdjointEig",
     cases=_make_self_adjoint,
     reference=_joined_eigen,
+    gradient=_joined_eigen_checks,
     determinism=_large_squares,
 )
 define_tests(
     "BatchSelfAdjointEig",
     cases=_make_self_adjoint,
     reference=_joined_eigen,
+    gradient=_joined_eigen_checks,
     determinism=_large_squares,
     exceptions=NO_SHAPE,
 )
