@@ -75,6 +75,13 @@ Output AreaMatrix(GradientContext* context, Output count, Output size) {
   return builder->Op("Reshape", {resized, ConcatVectors(builder, {size, count})});
 }
 
+Output Multiplied(GraphBuilder* builder, Output a, Output b, const char* equation) {
+  const std::vector<Output> factors = {a, b};
+  const Node* product =
+      builder->Variadic("Einsum", {factors}, {{"equation", std::string(equation)}});
+  return product == nullptr ? Output() : product->output(0);
+}
+
 Status AreaGradient(GradientContext* context) {
   const Output images = context->input(0);
   if (!IsFloating(images.dtype())) return absl::OkStatus();
@@ -84,14 +91,8 @@ Status AreaGradient(GradientContext* context) {
   const Output rows = AreaMatrix(context, ElementOf(builder, from, 1), ElementOf(builder, to, 1));
   const Output columns =
       AreaMatrix(context, ElementOf(builder, from, 2), ElementOf(builder, to, 2));
-  const auto multiply = [&](Output a, Output matrix, const char* equation) {
-    const std::vector<Output> factors = {a, matrix};
-    const Node* product =
-        builder->Variadic("Einsum", {factors}, {{"equation", std::string(equation)}});
-    return product == nullptr ? Output() : product->output(0);
-  };
-  const Output dx =
-      multiply(multiply(context->dy(0), rows, "bhwc,hy->bywc"), columns, "bywc,wx->byxc");
+  const Output of_rows = Multiplied(builder, context->dy(0), rows, "bhwc,hy->bywc");
+  const Output dx = Multiplied(builder, of_rows, columns, "bywc,wx->byxc");
   context->SetDx(0, images.dtype() == DataType::kFloat
                         ? dx
                         : builder->Op("Cast", {dx}, {{"DstT", images.dtype()}}));
@@ -151,6 +152,53 @@ Status GradientOfCropGradImage(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// Where windows of a glimpse lie along one dimension of images: matrices [batch, window, image] with
+// a one where an element of the window is one of the image. Places are computed in float32 as by the
+// kernel, so that they are cut to the same whole numbers.
+StatusOr<Output> GlimpseMatrices(GradientContext* context, int dim) {
+  GraphBuilder* builder = context->builder();
+  MS_ASSIGN_OR_RETURN(const bool is_centered, context->Attr<bool>("centered"));
+  MS_ASSIGN_OR_RETURN(const bool is_normalized, context->Attr<bool>("normalized"));
+  const auto scalar = [&](Output vector, int element) {
+    return builder->Op("Reshape",
+                       {ElementOf(builder, vector, element), builder->Int32Vector({})});
+  };
+  const auto to_float = [&](Output x) {
+    return builder->Op("Cast", {x}, {{"DstT", DataType::kFloat}});
+  };
+  const auto half = [&](Output x) {
+    return builder->Op("Mul", {x, builder->ScalarOf(DataType::kFloat, 0.5)});
+  };
+  const Output image = scalar(builder->Op("Shape", {context->input(0)}), 1 + dim);
+  const Output window = scalar(context->input(1), dim);
+  const Output length = to_float(image);
+  Output place = builder->Op("Slice", {context->input(2), builder->Int32Vector({0, dim}),
+                                       builder->Int32Vector({-1, 1})});
+  if (is_normalized) place = builder->Op("Mul", {place, length});
+  if (is_centered) place = builder->Op("AddV2", {half(place), half(length)});
+  const Output size = to_float(window);
+  place = builder->Op("Sub", {place, half(size)});
+  // Far outside is as good as beside the image.
+  place = builder->Op("Maximum", {place, builder->Op("Neg", {size})});
+  place = builder->Op("Minimum", {place, length});
+  const Output first = builder->Op("Cast", {place}, {{"DstT", DataType::kInt32}});
+  const Output steps = builder->Op("Range", {builder->Int32(0), window, builder->Int32(1)});
+  const Output elements = builder->Op("AddV2", {first, steps});
+  return builder->Op("OneHot", {elements, image, builder->ScalarOf(DataType::kFloat, 1),
+                                builder->ScalarOf(DataType::kFloat, 0)});
+}
+
+// What lies on the image goes back to it; noise has no gradient, nor have offsets, which are cut to
+// whole numbers.
+Status ExtractGlimpseGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  MS_ASSIGN_OR_RETURN(const Output rows, GlimpseMatrices(context, 0));
+  MS_ASSIGN_OR_RETURN(const Output columns, GlimpseMatrices(context, 1));
+  const Output of_rows = Multiplied(builder, context->dy(0), rows, "nyxc,nyh->nhxc");
+  context->SetDx(0, Multiplied(builder, of_rows, columns, "nhxc,nxw->nhwc"));
+  return absl::OkStatus();
+}
+
 // The distance from the mean of a channel is multiplied.
 Status AdjustContrastGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
@@ -186,10 +234,10 @@ MILLSTREAM_GRADIENT("ScaleAndTranslateGrad", GradientOfScaleAndTranslateGrad);
 MILLSTREAM_GRADIENT("CropAndResize", CropAndResizeGradient);
 MILLSTREAM_GRADIENT("CropAndResizeGradImage", GradientOfCropGradImage);
 MILLSTREAM_GRADIENT("AdjustContrastv2", AdjustContrastGradient);
+MILLSTREAM_GRADIENT("ExtractGlimpse", ExtractGlimpseGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppression");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionWithOverlaps");
-MILLSTREAM_NOT_DIFFERENTIABLE("ExtractGlimpse");
 MILLSTREAM_NOT_DIFFERENTIABLE("SampleDistortedBoundingBox");
 MILLSTREAM_NOT_DIFFERENTIABLE("SampleDistortedBoundingBoxV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("RandomCrop");

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from millstream._impl.ops import gen_ops
+from testing.ops.image_sizes import STEP, whole_numbers
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
 from testing.ops.support.determinism import FLOAT32, LargeCase, Values
+from testing.ops.support.gradient import Check
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
     Drawn,
@@ -152,10 +154,35 @@ def _large_glimpses(values: Values) -> Any:
     return gen_ops.extract_glimpse(images, [40, 40], offsets)
 
 
+def _glimpse_checks(op: str) -> list[Check]:
+    """Windows that stand out over the edges, and one that lies on the image."""
+
+    def check(offsets: list[list[float]], is_centered: bool, is_normalized: bool) -> Check:
+        def build(images: Any) -> Any:
+            return gen_ops.extract_glimpse(
+                images,
+                [3, 2],
+                np.array(offsets, np.float32),
+                centered=is_centered,
+                normalized=is_normalized,
+                uniform_noise=False,
+                noise="zero",
+            )
+
+        return Check(build, (whole_numbers(op, 2, 5, 4, 2),), STEP)
+
+    return [
+        check([[0.25, -0.5], [-1.0, 1.0]], True, True),
+        check([[2.5, 1.5], [5.0, -3.0]], False, False),
+        check([[0.5, 0.5], [1e20, 0.0]], False, True),
+    ]
+
+
 define_tests(
     "ExtractGlimpse",
     cases=_make_glimpse,
     reference=_glimpse,
+    gradient=_glimpse_checks,
     determinism=LargeCase(_large_glimpses, FLOAT32),
 )
 
