@@ -203,7 +203,11 @@ int64_t LookupTable::size() const {
 
 StatusOr<LookupTable::Entries> LookupTable::Export() const {
   absl::ReaderMutexLock lock(&mutex_);
-  MS_RETURN_IF_ERROR(CheckReady());
+  // The reference has a code of its own here.
+  if (!CheckReady().ok()) {
+    return absl::AbortedError(
+        absl::StrCat("HashTable is not initialized: argument 'table_handle' is '", name_, "'"));
+  }
   const auto count = static_cast<int64_t>(map_.size());
   const auto with_count = [count](const Shape& shape) {
     Shape whole({count});

@@ -66,7 +66,7 @@ class LookupTable final : public Resource {
   Status Find(const Tensor& keys, const Tensor& default_value, Tensor* values) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t size() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // All entries, in no particular order.
+  // All entries, in no particular order. ABORTED for a constant table that is not filled.
   StatusOr<Entries> Export() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The shape of the values of `keys`. INVALID_ARGUMENT if these are not of the table's key shape.

@@ -33,6 +33,8 @@ def test_a_static_table_gives_its_values(
         result = table.lookup(tf.constant(asked))
         with pytest.raises(tf.errors.FailedPreconditionError, match="not initialized"):
             session.run(result)
+        with pytest.raises(tf.errors.AbortedError, match="not initialized"):
+            session.run(table.export())
         session.run(tf.tables_initializer())
         assert session.run(result).tolist() == found
         assert session.run(table.size()) == len(keys)
