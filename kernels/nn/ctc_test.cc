@@ -175,9 +175,9 @@ TEST(CtcSequencesTest, LengthsThatDoNotFitAreRefusedWithTheCodeOfTheOp) {
 
 TEST(CtcSequencesTest, ThereMustBeATimeStep) {
   const LossAndDecoder said({}, {0});
-  for (const ms::Status& status : {said.of_loss, said.of_decoder}) {
-    EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
-    EXPECT_NE(status.message().find("max_time is 0"), std::string::npos);
+  for (const ms::Status* const status : {&said.of_loss, &said.of_decoder}) {
+    EXPECT_EQ(status->code(), MS_INVALID_ARGUMENT);
+    EXPECT_NE(status->message().find("max_time is 0"), std::string::npos);
   }
 }
 
