@@ -265,21 +265,18 @@ def _large_padded(values: Values) -> Any:
 _PADS = [[0, 0], [1, 0], [1, 2], [0, 0]]
 
 
-def _padded_checks(op: str) -> list[Check]:
-    def check(mode: str, padding: str) -> Check:
-        def build(image: Any, filters: Any) -> Any:
-            return gen_ops.fused_pad_conv2d(image, _PADS, filters, mode, [1, 2, 1, 1], padding)
+def _padded_check(mode: str, padding: str) -> Check:
+    def build(image: Any, filters: Any) -> Any:
+        return gen_ops.fused_pad_conv2d(image, _PADS, filters, mode, [1, 2, 1, 1], padding)
 
-        return Check(build, (spread("image", 1, 4, 5, 2), spread("filter", 2, 2, 2, 3)))
-
-    return [check("REFLECT", "VALID"), check("SYMMETRIC", "SAME")]
+    return Check(build, (spread("image", 1, 4, 5, 2), spread("filter", 2, 2, 2, 3)))
 
 
 define_tests(
     "FusedPadConv2D",
     cases=_make_padded,
     reference=_padded_conv,
-    gradient=_padded_checks,
+    gradient=[_padded_check("REFLECT", "VALID"), _padded_check("SYMMETRIC", "SAME")],
     determinism=LargeCase(_large_padded, FLOAT32_AND_64),
 )
 
@@ -332,32 +329,29 @@ def _large_resized(values: Values) -> Any:
     )
 
 
-def _resized_checks(op: str) -> list[Check]:
-    """Of images in float32: new pixels are between two old ones, or one of them."""
+def _resized_check(size: list[int], corners: bool) -> Check:
+    """Of images in float32, for a size whose pixels are old ones or half between two."""
 
-    def check(size: list[int], corners: bool) -> Check:
-        def build(image: Any, filters: Any) -> Any:
-            return gen_ops.fused_resize_and_pad_conv2d(
-                image,
-                size,
-                _PADS,
-                filters,
-                resize_align_corners=corners,
-                mode="REFLECT",
-                strides=[1, 1, 1, 1],
-                padding="VALID",
-            )
+    def build(image: Any, filters: Any) -> Any:
+        return gen_ops.fused_resize_and_pad_conv2d(
+            image,
+            size,
+            _PADS,
+            filters,
+            resize_align_corners=corners,
+            mode="REFLECT",
+            strides=[1, 1, 1, 1],
+            padding="VALID",
+        )
 
-        image, filters = whole_numbers("image", 1, 2, 3, 2), whole_numbers("filter", 2, 2, 2, 3)
-        return Check(build, (image, filters), STEP)
-
-    return [check([4, 6], False), check([3, 5], True)]
+    image, filters = whole_numbers("image", 1, 2, 3, 2), whole_numbers("filter", 2, 2, 2, 3)
+    return Check(build, (image, filters), STEP)
 
 
 define_tests(
     "FusedResizeAndPadConv2D",
     cases=_make_resized,
     reference=_resized_conv,
-    gradient=_resized_checks,
+    gradient=[_resized_check([4, 6], False), _resized_check([3, 5], True)],
     determinism=LargeCase(_large_resized, FLOAT32_AND_64),
 )
