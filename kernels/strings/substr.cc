@@ -12,6 +12,17 @@
 namespace millstream::kernels {
 namespace {
 
+// Bytes at the beginning of a text that continue a character are one together, though StringLength
+// does not count it.
+bool BeginsWithRest(std::string_view text) { return !text.empty() && !BeginsCharacter(text[0]); }
+int64_t CountWithRest(std::string_view text) {
+  return CountCharacters(text) + (BeginsWithRest(text) ? 1 : 0);
+}
+size_t StartOf(std::string_view text, int64_t i) {
+  if (!BeginsWithRest(text)) return CharacterStart(text, i);
+  return i == 0 ? 0 : CharacterStart(text, i - 1);
+}
+
 // Inputs: input; pos and len, of one shape, which is broadcast with that of input.
 class Substr {
  public:
@@ -62,7 +73,7 @@ class Substr {
                       const ms::View& output, int64_t k) const {
     std::string_view text;
     MS_TRY(input.GetString(i, &text));
-    const int64_t size = in_characters_ ? CountCharacters(text) : static_cast<int64_t>(text.size());
+    const int64_t size = in_characters_ ? CountWithRest(text) : static_cast<int64_t>(text.size());
     if (pos > size || pos < -size) {
       return ms::InvalidArgument("pos = ", pos, " is out of range for ",
                                  ElementName("input", input.shape(), i), ", which has ", size,
@@ -79,9 +90,9 @@ class Substr {
     }
     if (pos < 0) pos += size;
     len = std::min(len, size - pos);
-    const size_t begin = in_characters_ ? CharacterStart(text, pos) : static_cast<size_t>(pos);
+    const size_t begin = in_characters_ ? StartOf(text, pos) : static_cast<size_t>(pos);
     text.remove_prefix(begin);
-    const size_t end = in_characters_ ? CharacterStart(text, len) : static_cast<size_t>(len);
+    const size_t end = in_characters_ ? StartOf(text, len) : static_cast<size_t>(len);
     return output.SetString(k, text.substr(0, end));
   }
 

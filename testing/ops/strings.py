@@ -26,6 +26,7 @@ _PIECES = (
     b"\xc3\xa9",
     b"\xe6\x97\xa5",
     b"\xff",
+    b"\x97",
     b"9",
 )
 _COUNTED = {Property.STATIC_SHAPE: "parts are counted in the step"}
@@ -117,6 +118,9 @@ def _substr(case: Case) -> Outcome:
         units: Any = text
         if case.attr("unit") == "UTF8_CHAR":
             units = _characters(text)
+            # Bytes before the first character are one together.
+            rest = text[: len(text) - sum(len(unit) for unit in units)]
+            units = [rest, *units] if rest else units
         refuse_unless(-len(units) <= begin <= len(units), "pos")
         count = int(length[place])
         if count < 0:
