@@ -197,8 +197,7 @@ class UnicodeEncode {
           return ms::InvalidArgument("Code point is out of range for Unicode, or a noncharacter: ",
                                      "input_values[", k, "] = ", value);
         }
-        // A replacement that is no code point either is left out.
-        if (rules_.Resolve(&code, is_valid) && IsCodePoint(code)) append_(code, &text);
+        if (rules_.Resolve(&code, is_valid)) append_(code, &text);
       }
       MS_TRY(output.SetString(row, text));
     }

@@ -186,18 +186,19 @@ def _decode(case: Case) -> Outcome:
     return outputs if case.op == "UnicodeDecode" else [*outputs, starts]
 
 
+def _of_code(code: int, codec: str) -> bytes:
+    """A character encoded; UTF-8 has no bytes for a surrogate, which others write as a unit."""
+    if codec == "utf-8" and 0xD800 <= code <= 0xDFFF:
+        code = 0xFFFD
+    return chr(code).encode(codec, "surrogatepass")
+
+
 def _transcode(case: Case) -> Outcome:
     _check_attrs(case)
     codec = _ENCODINGS[case.attr("output_encoding")]
 
-    def encode(code: int) -> bytes:
-        # UTF-8 has no bytes for a surrogate, units have.
-        if codec == "utf-8" and 0xD800 <= code <= 0xDFFF:
-            code = 0xFFFD
-        return chr(code).encode(codec, "surrogatepass")
-
     def change(text: bytes) -> bytes:
-        return b"".join(encode(code) for code, _ in _resolved(case, text))
+        return b"".join(_of_code(code, codec) for code, _ in _resolved(case, text))
 
     return [each_string(case.array(0), change)]
 
@@ -249,16 +250,13 @@ def _encode(case: Case) -> Outcome:
     codec = _ENCODINGS[case.attr("output_encoding")]
     rows = []
     for begin, end in itertools.pairwise(splits):
-        row = ""
+        row = b""
         for code in codes[begin:end]:
             valid = _is_code_point(code)
             refuse_unless(valid or case.attr("errors") != "strict", "input_values")
-            if not valid and case.attr("errors") == "replace":
-                code = case.attr("replacement_char")
-                valid = _is_code_point(code)
-            if valid:
-                row += chr(code)
-        rows.append(row.encode(codec))
+            if valid or case.attr("errors") == "replace":
+                row += _of_code(code if valid else case.attr("replacement_char"), codec)
+        rows.append(row)
     return [strings_input(rows, (len(rows),)).value]
 
 
