@@ -152,16 +152,15 @@ Status GradientOfCropGradImage(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// Where windows of a glimpse lie along one dimension of images: matrices [batch, window, image] with
-// a one where an element of the window is one of the image. Places are computed in float32 as by the
-// kernel, so that they are cut to the same whole numbers.
+// Where windows of a glimpse lie along one dimension of images: matrices [batch, window, image]
+// with a one where an element of the window is one of the image. Places are computed in float32 as
+// by the kernel, so that they are cut to the same whole numbers.
 StatusOr<Output> GlimpseMatrices(GradientContext* context, int dim) {
   GraphBuilder* builder = context->builder();
   MS_ASSIGN_OR_RETURN(const bool is_centered, context->Attr<bool>("centered"));
   MS_ASSIGN_OR_RETURN(const bool is_normalized, context->Attr<bool>("normalized"));
   const auto scalar = [&](Output vector, int element) {
-    return builder->Op("Reshape",
-                       {ElementOf(builder, vector, element), builder->Int32Vector({})});
+    return builder->Op("Reshape", {ElementOf(builder, vector, element), builder->Int32Vector({})});
   };
   const auto to_float = [&](Output x) {
     return builder->Op("Cast", {x}, {{"DstT", DataType::kFloat}});
@@ -172,8 +171,8 @@ StatusOr<Output> GlimpseMatrices(GradientContext* context, int dim) {
   const Output image = scalar(builder->Op("Shape", {context->input(0)}), 1 + dim);
   const Output window = scalar(context->input(1), dim);
   const Output length = to_float(image);
-  Output place = builder->Op("Slice", {context->input(2), builder->Int32Vector({0, dim}),
-                                       builder->Int32Vector({-1, 1})});
+  Output place = builder->Op(
+      "Slice", {context->input(2), builder->Int32Vector({0, dim}), builder->Int32Vector({-1, 1})});
   if (is_normalized) place = builder->Op("Mul", {place, length});
   if (is_centered) place = builder->Op("AddV2", {half(place), half(length)});
   const Output size = to_float(window);

@@ -109,14 +109,14 @@ class Matrices {
 
   // The row `begin`, or all from there on, as the masks say: 2 stands for rows, 4 for columns.
   Output SliceRows(Output x, int32_t begin, int64_t end_mask, int64_t shrink_axis_mask) const {
-    return builder_->Op("StridedSlice",
-                        {x, builder_->Int32Vector({0, begin, 0}),
-                         builder_->Int32Vector({0, begin + 1, 0}),
-                         builder_->Int32Vector({1, 1, 1})},
-                        {{"ellipsis_mask", int64_t{1}},
-                         {"begin_mask", int64_t{4}},
-                         {"end_mask", end_mask},
-                         {"shrink_axis_mask", shrink_axis_mask}});
+    return builder_->Op(
+        "StridedSlice",
+        {x, builder_->Int32Vector({0, begin, 0}), builder_->Int32Vector({0, begin + 1, 0}),
+         builder_->Int32Vector({1, 1, 1})},
+        {{"ellipsis_mask", int64_t{1}},
+         {"begin_mask", int64_t{4}},
+         {"end_mask", end_mask},
+         {"shrink_axis_mask", shrink_axis_mask}});
   }
 
   GraphBuilder* const builder_;
@@ -198,8 +198,8 @@ Output OfLowerTriangle(const Matrices& m, Output gradient) {
 }
 
 // SelfAdjointEig, whose eigenvalues are the first row of its output, with the vectors below: dA as
-// under SelfAdjointEigenGradient. F is 0 for equal values, so that those without a gradient of their
-// vectors have one.
+// under SelfAdjointEigenGradient. F is 0 for equal values, so that those without a gradient of
+// their vectors have one.
 Status JoinedEigenGradient(GradientContext* context) {
   const Matrices m(context->builder());
   GraphBuilder* const builder = context->builder();

@@ -123,9 +123,7 @@ MILLSTREAM_OP("CholeskyGrad")
     .Doc(
         R"(Gives the gradient of the input of Cholesky, from its output and the gradient of that.)");
 
-void Equations(OpSpec* spec) {
-  (*spec).Input("matrix: T").Input("rhs: T").Output("output: T");
-}
+void Equations(OpSpec* spec) { (*spec).Input("matrix: T").Input("rhs: T").Output("output: T"); }
 
 MILLSTREAM_OP("MatrixSolve")
     .With(Equations)

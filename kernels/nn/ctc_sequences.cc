@@ -29,11 +29,10 @@ ms::Status ReadCtcInputs(const ms::View& inputs, const ms::View& sequence_length
                                inputs.shape().ToString());
   }
   if (sequence_length.rank() != 1 || sequence_length.dim(0) != ctc->batch) {
-    return ms::Status(
-        sequence_length.rank() != 1 ? MS_INVALID_ARGUMENT : misfit,
-        ms::StrCat("sequence_length must be a vector of ", ctc->batch,
-                   " lengths, one for each sequence of inputs, but its shape is ",
-                   sequence_length.shape().ToString()));
+    return ms::Status(sequence_length.rank() != 1 ? MS_INVALID_ARGUMENT : misfit,
+                      ms::StrCat("sequence_length must be a vector of ", ctc->batch,
+                                 " lengths, one for each sequence of inputs, but its shape is ",
+                                 sequence_length.shape().ToString()));
   }
   for (int64_t b = 0; b < ctc->batch; ++b) {
     const int64_t length = ctc->lengths[b];

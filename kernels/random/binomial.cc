@@ -89,14 +89,13 @@ double DrawBinomial(double count, double chance, MS_DType dtype, const PhiloxPos
   const double rarer = is_likely ? 1 - chance : chance;
   const bool rejects = Rounded(count * rarer, dtype) >= 10;
   Numbers numbers(stream.Advanced(i * (rejects ? kRejectionBlocks : kWaitingBlocks)));
-  const double found = rejects ? DrawByRejection(count, rarer, &numbers)
-                               : DrawByWaiting(count, rarer, &numbers);
+  const double found =
+      rejects ? DrawByRejection(count, rarer, &numbers) : DrawByWaiting(count, rarer, &numbers);
   return is_likely ? count - found : found;
 }
 
 bool EndsWith(const ms::Shape& shape, const ms::Shape& end) {
-  return shape.rank() >= end.rank() &&
-         std::equal(end.begin(), end.end(), shape.end() - end.rank());
+  return shape.rank() >= end.rank() && std::equal(end.begin(), end.end(), shape.end() - end.rank());
 }
 
 // Inputs: the state, the algorithm, the shape, and the parameters. The shape ends with that of the

@@ -195,6 +195,19 @@ TEST(TruncatedNormalTest, StaysBelowTwo) {
   EXPECT_NEAR(sum_of_squares / 50001, 0.7737, 0.02);
 }
 
+// Those of other programs: the part of the stream that each number has, batches fastest, and how
+// far the state moves.
+TEST(StatefulRandomBinomialTest, GivesTheKnownNumbers) {
+  using Ints = std::vector<int64_t>;
+  KernelTester t("StatefulRandomBinomial");
+  t.Attr("S", MS_INT32).Attr("T", MS_FLOAT64).Attr("dtype", MS_INT64).Outputs({MS_INT64});
+  t.Variable<int64_t>({3}, {7, 0, 5}).Input<int64_t>({}, {1}).Input<int32_t>({3}, {2, 2, 3});
+  t.Input<double>({2, 1}, {30, 400}).Input<double>({3}, {0.25, 0.5, 0.99});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<int64_t>(0), (Ints{6, 10, 29, 116, 197, 396, 6, 11, 30, 95, 216, 398}));
+  EXPECT_EQ(t.VariableValue<int64_t>(0), (Ints{384007, 0, 5}));
+}
+
 TEST(RandomUniformTest, DrawsNothingForAnEmptyShape) {
   KernelTester t("RandomUniform");
   Prepare<float>({3, 0}, &t);

@@ -27,8 +27,8 @@ using CharacterFunction = std::function<void(const DecodedCharacter&)>;
 // False for surrogates, noncharacters and numbers beyond the last code point.
 bool IsCodePoint(int64_t code);
 
-// A surrogate, which UTF-8 has no bytes for, is the replacement character. REQUIRES: the code is not
-// beyond the last code point, here and below.
+// A surrogate, which UTF-8 has no bytes for, is the replacement character. REQUIRES: the code is
+// not beyond the last code point, here and below.
 void AppendUtf8(char32_t code, std::string* text);
 void AppendUtf16BigEndian(char32_t code, std::string* text);
 void AppendUtf32BigEndian(char32_t code, std::string* text);
