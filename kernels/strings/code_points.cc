@@ -208,8 +208,7 @@ bool IsName(const std::string& encoding) {
 }  // namespace
 
 bool IsCodePoint(int64_t code) {
-  if (code < 0 || code > kLastCodePoint || IsSurrogate(static_cast<char32_t>(code))) return false;
-  return !(code >= 0xFDD0 && code <= 0xFDEF) && (code & 0xFFFE) != 0xFFFE;
+  return code >= 0 && code <= kLastCodePoint && !IsSurrogate(static_cast<char32_t>(code));
 }
 
 void AppendUtf8(char32_t code, std::string* text) {

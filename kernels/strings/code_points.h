@@ -24,7 +24,7 @@ struct DecodedCharacter {
 };
 using CharacterFunction = std::function<void(const DecodedCharacter&)>;
 
-// False for surrogates, noncharacters and numbers beyond the last code point.
+// False for surrogates and numbers that are negative or beyond the last code point.
 bool IsCodePoint(int64_t code);
 
 // A surrogate, which UTF-8 has no bytes for, is the replacement character. REQUIRES: the code is

@@ -194,7 +194,7 @@ class UnicodeEncode {
         const bool is_valid = IsCodePoint(value);
         auto code = static_cast<char32_t>(value);
         if (rules_.Refuses(is_valid)) {
-          return ms::InvalidArgument("Code point is out of range for Unicode, or a noncharacter: ",
+          return ms::InvalidArgument("Code point is out of range for Unicode, or a surrogate: ",
                                      "input_values[", k, "] = ", value);
         }
         if (rules_.Resolve(&code, is_valid)) append_(code, &text);
