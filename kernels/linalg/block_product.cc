@@ -25,16 +25,24 @@ struct Rows {
   int64_t count;  // of rows that are there; A is zero in the others
 };
 
-// Row i at depth d goes to packed[d * kTileRows + i].
+// Row i at depth d goes to packed[d * kTileRows + i]. What stands in one piece is read so.
 template <int kBytes>
 void PackA(const BlockProduct<double>& product, int64_t row, int64_t rows, int64_t first,
            int64_t depth, double* packed) {
   constexpr int64_t kCount = kTileRows<kBytes>;
-  for (int64_t i = 0; i < kCount; ++i) {
-    const double* const from =
-        product.a + (row + i) * product.a_row_step + first * product.a_column_step;
+  const double* const from = product.a + row * product.a_row_step + first * product.a_column_step;
+  if (product.a_row_step == 1) {
     for (int64_t d = 0; d < depth; ++d) {
-      packed[d * kCount + i] = i < rows ? from[d * product.a_column_step] : 0;
+      for (int64_t i = 0; i < kCount; ++i) {
+        packed[d * kCount + i] = i < rows ? from[d * product.a_column_step + i] : 0;
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < kCount; ++i) {
+    for (int64_t d = 0; d < depth; ++d) {
+      packed[d * kCount + i] =
+          i < rows ? from[i * product.a_row_step + d * product.a_column_step] : 0;
     }
   }
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kLargeMatrix = 128;
 constexpr int64_t kPanel = 32;  // rows that are done before those below see them
-constexpr int64_t kTile = 16;   // of a transposition: it stays in the first cache
+constexpr int64_t kTile = 8;    // of a transposition: its lines stay in the first cache
 
 // Calls fn(i, j) for all j < i, tile by tile.
 template <typename Fn>

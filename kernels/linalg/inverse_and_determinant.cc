@@ -55,8 +55,9 @@ class FunctionOfMatrices {
   template <typename T>
   ms::Status Run(ms::Frame& frame, const Work& work) const {
     const int64_t elements = work.n * work.n;
-    const int64_t bytes = elements * static_cast<int64_t>(sizeof(T)) * (IsInverse() ? 2 : 1) +
-                          work.n * static_cast<int64_t>(sizeof(int64_t));
+    const int64_t numbers = elements * (IsInverse() ? 2 : 1) + FactorNumbers<T>(work.n);
+    const int64_t bytes =
+        numbers * static_cast<int64_t>(sizeof(T)) + work.n * static_cast<int64_t>(sizeof(int64_t));
     // A product and a sum cost about a nanosecond; an inverse has three times as many.
     const double cost =
         static_cast<double>(elements) * static_cast<double>(work.n + 10) * (IsInverse() ? 3 : 1);
@@ -78,9 +79,10 @@ class FunctionOfMatrices {
   bool RunOne(const Work& work, int64_t i, T* matrix, Stop* stop) const {
     const int64_t elements = work.n * work.n;
     T* const inverse = matrix + elements;
-    auto* const order = reinterpret_cast<int64_t*>(IsInverse() ? inverse + elements : inverse);
+    T* const memory = IsInverse() ? inverse + elements : inverse;
+    auto* const order = reinterpret_cast<int64_t*>(memory + FactorNumbers<T>(work.n));
     access_->load(work.input.raw(), i * elements, work.n, work.n, adjoint_, matrix);
-    const int sign = Factorize(work.n, matrix, order, stop);
+    const int sign = Factorize(work.n, matrix, order, memory, stop);
     if (IsInverse()) {
       if (IsSingular(work.n, matrix)) return false;
       InvertFactors(work.n, matrix, order, inverse, stop);

@@ -7,7 +7,6 @@
 
 #include "kernels/linalg/block_product.h"
 #include "kernels/linalg/triangle.h"
-#include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
@@ -23,15 +22,6 @@ Complex TimesPowerOfTwo(Complex x, int exponent) {
   return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
 }
 
-// Short rows, as a loop that a compiler sees.
-inline void SubtractShort(int64_t n, double factor, const double* __restrict x,
-                          double* __restrict y) {
-  for (int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
-}
-inline void SubtractShort(int64_t n, Complex factor, const Complex* x, Complex* y) {
-  SubtractMultiple(n, factor, x, y);
-}
-
 template <typename T>
 struct Elimination {
   int64_t n;
@@ -40,12 +30,18 @@ struct Elimination {
   int sign;
 };
 
-// Eliminates columns [first, last) below the diagonal, and only there. Rows are exchanged whole.
 template <typename T>
-void FactorPanel(Elimination<T>* all, int64_t first, int64_t last) {
+void ExchangeRows(Elimination<T>* all, int64_t i, int64_t j) {
+  std::swap(all->order[i], all->order[j]);
+  all->sign = -all->sign;
+}
+
+// A matrix of few rows, row after row.
+template <typename T>
+void EliminateRows(Elimination<T>* all) {
   const int64_t n = all->n;
   T* const matrix = all->matrix;
-  for (int64_t k = first; k < last; ++k) {
+  for (int64_t k = 0; k < n; ++k) {
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; ++i) {
       if (LargerPart(matrix[i * n + k]) > LargerPart(matrix[pivot * n + k])) pivot = i;
@@ -53,24 +49,91 @@ void FactorPanel(Elimination<T>* all, int64_t first, int64_t last) {
     T* const row = matrix + k * n;
     if (pivot != k) {
       std::swap_ranges(row, row + n, matrix + pivot * n);
-      std::swap(all->order[k], all->order[pivot]);
-      all->sign = -all->sign;
+      ExchangeRows(all, k, pivot);
     }
     if (row[k] == T(0)) continue;  // and so is all below it
     for (int64_t i = k + 1; i < n; ++i) {
       T* const below = matrix + i * n;
       below[k] /= row[k];
-      SubtractShort(last - k - 1, below[k], row + k + 1, below + k + 1);
+      SubtractMultiple(n - k - 1, below[k], row + k + 1, below + k + 1);
     }
   }
 }
 
-void FactorPanelOf(Elimination<double>* all, int64_t first, int64_t last) {
-  RunLoop<&FactorPanel<double>>(all, first, last);
-}
-void FactorPanelOf(Elimination<Complex>* all, int64_t first, int64_t last) {
-  FactorPanel(all, first, last);
-}
+// Columns of a matrix from a row on, each of which lies in one piece: columns of a matrix whose
+// rows are a power of two long share a few places of the caches.
+template <typename T>
+class Panel {
+ public:
+  static int64_t Numbers(int64_t n) { return kPanel * StepOf(n); }
+
+  // Columns [first, last) of the matrix. `memory` has Numbers(n) numbers.
+  Panel(Elimination<T>* all, int64_t first, int64_t last, T* memory)
+      : all_(*all),
+        first_(first),
+        height_(all->n - first),
+        width_(last - first),
+        step_(StepOf(height_)),
+        columns_(memory) {}
+
+  // Eliminates below the diagonal. Exchanges whole rows of the matrix.
+  void Factor() {
+    Copy([](T* outside, T* inside) { *inside = *outside; });
+    for (int64_t k = 0; k < width_; ++k) FactorColumn(k);
+    Copy([](T* outside, T* inside) { *outside = *inside; });
+    for (int64_t k = 0; k < width_; ++k) ExchangeOutside(k);
+  }
+
+ private:
+  // An odd number of cache lines.
+  static int64_t StepOf(int64_t height) { return ((height / 8 + 1) | 1) * 8; }
+
+  template <typename Fn>
+  void Copy(const Fn& fn) {
+    for (int64_t i = 0; i < height_; ++i) {
+      T* const row = all_.matrix + (first_ + i) * all_.n + first_;
+      for (int64_t j = 0; j < width_; ++j) fn(row + j, columns_ + j * step_ + i);
+    }
+  }
+
+  void FactorColumn(int64_t k) {
+    T* const column = columns_ + k * step_;
+    int64_t pivot = k;
+    for (int64_t i = k + 1; i < height_; ++i) {
+      if (LargerPart(column[i]) > LargerPart(column[pivot])) pivot = i;
+    }
+    pivots_[k] = pivot;
+    if (pivot != k) {
+      for (int64_t j = 0; j < width_; ++j) {
+        std::swap(columns_[j * step_ + k], columns_[j * step_ + pivot]);
+      }
+      ExchangeRows(&all_, first_ + k, first_ + pivot);
+    }
+    if (column[k] == T(0)) return;  // and so is all below it
+    for (int64_t i = k + 1; i < height_; ++i) column[i] /= column[k];
+    for (int64_t j = k + 1; j < width_; ++j) {
+      T* const right = columns_ + j * step_;
+      SubtractMultiple(height_ - k - 1, right[k], column + k + 1, right + k + 1);
+    }
+  }
+
+  void ExchangeOutside(int64_t k) {
+    if (pivots_[k] == k) return;
+    T* const one = all_.matrix + (first_ + k) * all_.n;
+    T* const other = all_.matrix + (first_ + pivots_[k]) * all_.n;
+    const int64_t last = first_ + width_;
+    std::swap_ranges(one, one + first_, other);
+    std::swap_ranges(one + last, one + all_.n, other + last);
+  }
+
+  Elimination<T>& all_;
+  const int64_t first_;
+  const int64_t height_;
+  const int64_t width_;
+  const int64_t step_;
+  T* const columns_;
+  int64_t pivots_[kPanel];
+};
 
 // Columns [begin, end), which are right of a panel: rows of U beside it, and what these and the
 // panel subtract below it.
@@ -100,13 +163,22 @@ void EliminateColumns(const Elimination<T>& all, int64_t first, int64_t last, in
 }  // namespace
 
 template <typename T>
-int Factorize(int64_t n, T* matrix, int64_t* order, Stop* stop) {
+int64_t FactorNumbers(int64_t n) {
+  return n <= kPanel ? 0 : Panel<T>::Numbers(n);
+}
+
+template <typename T>
+int Factorize(int64_t n, T* matrix, int64_t* order, T* memory, Stop* stop) {
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   Elimination<T> all = {n, matrix, order, 1};
+  if (n <= kPanel) {
+    EliminateRows(&all);
+    return all.sign;
+  }
   for (int64_t first = 0; first < n; first += kPanel) {
     if (first > 0 && (*stop)()) break;
     const int64_t last = std::min(first + kPanel, n);
-    FactorPanelOf(&all, first, last);
+    Panel<T>(&all, first, last, memory).Factor();
     const int64_t units = (n - last + kProductColumns - 1) / kProductColumns;
     if (units == 0) break;
     const double nanoseconds = static_cast<double>((n - last) * kPanel * kProductColumns) / 8;
@@ -168,7 +240,8 @@ Scaled<T> Determinant(int64_t n, const T* factors, int sign) {
 }
 
 #define MS_LU_OF_TYPE(T)                                                                        \
-  template int Factorize<T>(int64_t n, T * matrix, int64_t * order, Stop * stop);               \
+  template int64_t FactorNumbers<T>(int64_t n);                                                 \
+  template int Factorize<T>(int64_t n, T * matrix, int64_t * order, T * memory, Stop * stop);   \
   template bool IsSingular<T>(int64_t n, const T* factors);                                     \
   template void InvertFactors<T>(int64_t n, const T* factors, const int64_t* order, T* inverse, \
                                  Stop* stop);                                                   \

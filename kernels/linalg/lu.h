@@ -13,8 +13,11 @@ namespace millstream::kernels {
 
 // Replaces the matrix by U, on and above the diagonal, and L below it, without its own diagonal of
 // ones. Sets order[i] to the row of A that is row i of P A. Returns the sign of P, 1 or -1.
+// `memory` has FactorNumbers<T>(n) numbers.
 template <typename T>
-int Factorize(int64_t n, T* matrix, int64_t* order, Stop* stop);
+int Factorize(int64_t n, T* matrix, int64_t* order, T* memory, Stop* stop);
+template <typename T>
+int64_t FactorNumbers(int64_t n);
 
 // Whether a pivot, an element of the diagonal of U, is zero or NaN.
 template <typename T>

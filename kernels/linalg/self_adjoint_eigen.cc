@@ -43,11 +43,9 @@ void MakeTridiagonal(int64_t n, T* a, double* d, double* e, T* vectors, T* taus,
     const T product = SumOfProducts(size, p, v);
     const T half = made.tau * product * 0.5;
     for (int64_t i = 0; i < size; ++i) p[i] -= Conjugate(half * v[i]);
-    for (int64_t i = 0; i < size; ++i) {
-      SubtractMultiple(size, v[i], p, block + i * n);
-    }
     for (int64_t i = 0; i < size; ++i) v[i] = Conjugate(v[i]);
-    for (int64_t i = 0; i < size; ++i) {
+    for (int64_t i = 0; i < size; ++i) {  // both while the row is in the first cache
+      SubtractMultiple(size, Conjugate(v[i]), p, block + i * n);
       SubtractMultiple(size, Conjugate(p[i]), v, block + i * n);
     }
     for (int64_t i = 0; i < size; ++i) v[i] = Conjugate(v[i]);

@@ -1,6 +1,6 @@
 // MatrixSolve, MatrixTriangularSolve, Lu and batch forms: systems of linear equations, and the
 // factors of square matrices.
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
@@ -72,23 +72,26 @@ class Solve {
     const int64_t n = matrix.dim(matrix.rank() - 1);
     const int64_t columns = right.dim(right.rank() - 1);
     const int64_t count = output.size() / (n * columns);
-    const int64_t numbers = (n * n + 2 * n * columns) * static_cast<int64_t>(sizeof(T));
+    const int64_t of_factors = row_.is_triangular ? 0 : FactorNumbers<T>(n);
+    const int64_t numbers = n * n + 2 * n * columns + of_factors;
     const double cost =
         static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + columns + 10);
     int64_t refused = 0;
     MS_TRY(ForEachMatrix(
-        frame, count, numbers + n * static_cast<int64_t>(sizeof(int64_t)), cost,
+        frame, count,
+        numbers * static_cast<int64_t>(sizeof(T)) + n * static_cast<int64_t>(sizeof(int64_t)), cost,
         [&](int64_t i, char* memory, Stop* stop) {
           T* const a = reinterpret_cast<T*>(memory);
           T* const y = a + n * n;
           T* const x = y + n * columns;
-          auto* const order = reinterpret_cast<int64_t*>(x + n * columns);
+          T* const more = x + n * columns;
+          auto* const order = reinterpret_cast<int64_t*>(more + of_factors);
           access_->load(matrix.raw(), OperandOffset(batches, batches.x_strides, i) * n * n, n, n,
                         adjoint_, a);
           access_->load(right.raw(), OperandOffset(batches, batches.y_strides, i) * n * columns, n,
                         columns, false, y);
           if (!(row_.is_triangular ? SolveGiven(n, columns, a, y, stop)
-                                   : SolveAny(n, columns, a, order, x, &y[0], stop))) {
+                                   : SolveAny<T>({n, columns, a, y, x, order, more}, stop))) {
             return false;
           }
           access_->store(row_.is_triangular ? y : x, n * columns, output.raw(), i * n * columns);
@@ -111,17 +114,31 @@ class Solve {
     return true;
   }
 
+  template <typename T>
+  struct System {
+    int64_t n;
+    int64_t columns;
+    T* a;        // is replaced by its factors
+    const T* y;  // the right-hand sides
+    T* x;        // the solutions
+    int64_t* order;
+    T* memory;
+  };
+
   // By P A = L U.
   template <typename T>
-  static bool SolveAny(int64_t n, int64_t columns, T* a, int64_t* order, T* x, const T* y,
-                       Stop* stop) {
-    Factorize(n, a, order, stop);
-    if (IsSingular(n, a)) return false;
+  static bool SolveAny(const System<T>& system, Stop* stop) {
+    const int64_t n = system.n;
+    const int64_t columns = system.columns;
+    Factorize(n, system.a, system.order, system.memory, stop);
+    if (IsSingular(n, system.a)) return false;
     for (int64_t i = 0; i < n; ++i) {
-      for (int64_t k = 0; k < columns; ++k) x[i * columns + k] = y[order[i] * columns + k];
+      std::copy_n(system.y + system.order[i] * columns, columns, system.x + i * columns);
     }
-    SolveTriangle(n, columns, a, {/*is_lower=*/true, /*has_unit_diagonal=*/true}, x, stop);
-    SolveTriangle(n, columns, a, {/*is_lower=*/false, /*has_unit_diagonal=*/false}, x, stop);
+    SolveTriangle(n, columns, system.a, {/*is_lower=*/true, /*has_unit_diagonal=*/true}, system.x,
+                  stop);
+    SolveTriangle(n, columns, system.a, {/*is_lower=*/false, /*has_unit_diagonal=*/false}, system.x,
+                  stop);
     return true;
   }
 
@@ -165,13 +182,15 @@ class Lu {
     int64_t refused = 0;
     MS_TRY(ForEachMatrix(
         frame, count,
-        n * n * static_cast<int64_t>(sizeof(T)) + n * static_cast<int64_t>(sizeof(int64_t)),
+        (n * n + FactorNumbers<T>(n)) * static_cast<int64_t>(sizeof(T)) +
+            n * static_cast<int64_t>(sizeof(int64_t)),
         static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n + 10),
         [&](int64_t i, char* memory, Stop* stop) {
           T* const a = reinterpret_cast<T*>(memory);
-          auto* const rows = reinterpret_cast<int64_t*>(a + n * n);
+          T* const more = a + n * n;
+          auto* const rows = reinterpret_cast<int64_t*>(more + FactorNumbers<T>(n));
           access_->load(input.raw(), i * n * n, n, n, false, a);
-          Factorize(n, a, rows, stop);
+          Factorize(n, a, rows, more, stop);
           if (IsSingular(n, a)) return false;
           access_->store(a, n * n, factors.raw(), i * n * n);
           for (int64_t k = 0; k < n; ++k) {
