@@ -73,9 +73,43 @@ TEST(VectorMathTest, TanhIsRightToTwoUnits) {
   const auto right = [](double x) { return std::tanh(x); };
   EXPECT_LT(LargestError(Range(-10.0f, 10.0f, 200001), ours, right), 2);
   EXPECT_LT(LargestError(Range(-0.001f, 0.001f, 2001), ours, right), 2);
+  // Where the polynomial and the exponential meet, and where the exponential no longer counts.
+  EXPECT_LT(LargestError(Range(0.6f, 0.65f, 20001), ours, right), 2);
+  EXPECT_EQ(Tanh(9.5f), 1.0f);
+  EXPECT_EQ(Tanh(-10.5f), -1.0f);
+  EXPECT_EQ(Tanh(3e38f), 1.0f);
+  EXPECT_TRUE(std::signbit(Tanh(-0.0f)));
   EXPECT_EQ(Tanh(kInfinity), 1.0f);
   EXPECT_EQ(Tanh(-kInfinity), -1.0f);
   EXPECT_TRUE(std::isnan(Tanh(kNaN)));
+}
+
+TEST(VectorMathTest, ErfIsRightToTwoUnits) {
+  const auto ours = [](float x) { return Erf(x); };
+  const auto right = [](double x) { return std::erf(x); };
+  EXPECT_LT(LargestError(Range(-4.5f, 4.5f, 200001), ours, right), 2);
+  // Where the polynomials meet.
+  EXPECT_LT(LargestError(Range(1.05f, 1.15f, 100001), ours, right), 2);
+  EXPECT_LT(LargestError(Range(-0.001f, 0.001f, 2001), ours, right), 2);
+  EXPECT_LT(LargestError(Range(1e-38f, 1e-30f, 2001), ours, right), 2);
+}
+
+TEST(VectorMathTest, ErfAtTheEnds) {
+  for (const float far_out : {4.0f, 5.0f, 1e30f, kInfinity}) {
+    EXPECT_EQ(Erf(far_out), 1.0f) << far_out;
+    EXPECT_EQ(Erf(-far_out), -1.0f) << far_out;
+  }
+  EXPECT_EQ(Erf(0.0f), 0.0f);
+  EXPECT_TRUE(std::signbit(Erf(-0.0f)));
+  EXPECT_EQ(Erf(1e-45f), 1e-45f);
+  EXPECT_TRUE(std::isnan(Erf(kNaN)));
+}
+
+TEST(VectorMathTest, ErfNeverExceedsOne) {
+  for (const float x : Range(3.0f, 4.2f, 100001)) {
+    EXPECT_LE(Erf(x), 1.0f) << x;
+    EXPECT_GE(Erf(x), 0.9999f) << x;
+  }
 }
 
 TEST(VectorMathTest, SigmoidKeepsItsRelativeErrorFarOut) {

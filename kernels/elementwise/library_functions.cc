@@ -1,5 +1,5 @@
 // Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Log1p, Expm1 on real and
-// complex numbers, Erf and Erfc on real ones: functions that the C library computes.
+// complex numbers, Erfc on real ones: functions that the C library computes.
 #include <cmath>
 #include <complex>
 
@@ -143,13 +143,6 @@ struct Expm1Op : InLibrary<10000> {
   }
 };
 
-struct ErfOp : InLibrary<10000> {
-  template <typename T>
-  static T Apply(T x) {
-    return std::erf(x);
-  }
-};
-
 struct ErfcOp : InLibrary<15000> {
   template <typename T>
   static T Apply(T x) {
@@ -161,11 +154,6 @@ template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
   return RegisterUnary<Op, float, double, std::complex<float>, std::complex<double>>(
       op, kFloatTypes | kComplexTypes);
-}
-
-template <typename Op>
-ms::Registered RegisterReals(const char* op) {
-  return RegisterUnary<Op, float, double>(op, kFloatTypes);
 }
 
 const ms::Registered sin_kernels = RegisterNumbers<SinOp>("Sin");
@@ -181,8 +169,7 @@ const ms::Registered acosh_kernels = RegisterNumbers<AcoshOp>("Acosh");
 const ms::Registered atanh_kernels = RegisterNumbers<AtanhOp>("Atanh");
 const ms::Registered log1p_kernels = RegisterNumbers<Log1pOp>("Log1p");
 const ms::Registered expm1_kernels = RegisterNumbers<Expm1Op>("Expm1");
-const ms::Registered erf_kernels = RegisterReals<ErfOp>("Erf");
-const ms::Registered erfc_kernels = RegisterReals<ErfcOp>("Erfc");
+const ms::Registered erfc_kernels = RegisterUnary<ErfcOp, float, double>("Erfc", kFloatTypes);
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,4 +1,5 @@
-// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid on real and complex numbers.
+// Sqrt, Rsqrt, Reciprocal, Inv, Exp, Log, Tanh, Sigmoid on real and complex numbers, Erf on real
+// ones.
 #include <cmath>
 #include <complex>
 
@@ -65,6 +66,14 @@ struct SigmoidOp {
   }
 };
 
+struct ErfOp {
+  static constexpr int64_t kPicoseconds = 2000;
+  template <typename T>
+  static T Apply(T x) {
+    return Erf(x);
+  }
+};
+
 template <typename Op>
 ms::Registered RegisterNumbers(const char* op) {
   return RegisterUnary<Op, float, double, std::complex<float>, std::complex<double>>(
@@ -79,6 +88,7 @@ const ms::Registered exp_kernels = RegisterNumbers<ExpOp>("Exp");
 const ms::Registered log_kernels = RegisterNumbers<LogOp>("Log");
 const ms::Registered tanh_kernels = RegisterNumbers<TanhOp>("Tanh");
 const ms::Registered sigmoid = RegisterNumbers<SigmoidOp>("Sigmoid");
+const ms::Registered erf_kernels = RegisterUnary<ErfOp, float, double>("Erf", kFloatTypes);
 
 }  // namespace
 }  // namespace millstream::kernels
