@@ -7,24 +7,46 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/common/parallel.h"
 #include "kernels/reduce/reduce_loops.h"
+#include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
 
+// Winner is for vectors as well. It keeps `best` when the challenger is a NaN or equal.
 struct Larger {
   template <typename T>
   static bool Beats(T challenger, T best) {
     return challenger > best;
+  }
+  template <typename V>
+  static V Winner(V challenger, V best) {
+    return challenger > best ? challenger : best;
+  }
+  // What beats nothing.
+  template <typename T>
+  static constexpr T Weakest() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
 };
 struct Smaller {
   template <typename T>
   static bool Beats(T challenger, T best) {
     return challenger < best;
+  }
+  template <typename V>
+  static V Winner(V challenger, V best) {
+    return challenger < best ? challenger : best;
+  }
+  template <typename T>
+  static constexpr T Weakest() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
 };
 
@@ -60,33 +82,81 @@ bool Counts(T x) {
   return x == x;
 }
 
+// The rows of ArgLoops. Of each block of a row the extreme is found first, by vectors and without
+// its position; that is looked for in the few blocks whose extreme beats those before.
 template <typename Order, typename T>
-void ScanRows(const void* x_base, int64_t n, int64_t rows, int64_t base, void* best_base,
-              int64_t* positions) {
-  const T* x = static_cast<const T*>(x_base);
-  T* const bests = static_cast<T*>(best_base);
-  for (int64_t row = 0; row < rows; ++row, x += n) {
-    int64_t i = 0;
-    int64_t position = positions[row];
-    T best{};
-    if (position >= 0) {
-      best = bests[row];
-    } else {
-      while (i < n && !Counts(x[i])) ++i;
-      if (i == n) continue;
-      best = x[i];
-      position = base + i++;
-    }
-    for (; i < n; ++i) {
-      if (Order::Beats(x[i], best)) {
-        best = x[i];
-        position = base + i;
+class RowSearch {
+ public:
+  static void Run(const void* x, int64_t n, int64_t rows, int64_t base, void* best,
+                  int64_t* positions) {
+    // As with other reductions that compare vectors: see kWidestReduction.
+    RunVectorLoopUpTo<std::min(kWidestLoops<T>, InstructionSet::kAvx2), Loop>(
+        static_cast<const T*>(x), n, rows, base, static_cast<T*>(best), positions);
+  }
+
+ private:
+  static constexpr int64_t kBlock = 256;
+
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, int64_t n, int64_t rows, int64_t base, T* bests,
+                    int64_t* positions) {
+      for (int64_t row = 0; row < rows; ++row, x += n) {
+        for (int64_t at = 0; at < n; at += kBlock) {
+          const int64_t count = std::min(kBlock, n - at);
+          const T extreme = ExtremeOf<kBytes>(x + at, count);
+          if (positions[row] >= 0 && !Order::Beats(extreme, bests[row])) continue;
+          const int64_t i = FirstOf<kBytes>(extreme, x + at, count);
+          if (i == count) continue;  // all are NaNs
+          positions[row] = base + at + i;
+          bests[row] = extreme;
+        }
       }
     }
-    positions[row] = position;
-    bests[row] = best;
+  };
+
+  // Passes over NaNs. Of zeros of both signs it may be either.
+  template <int kBytes>
+  static T ExtremeOf(const T* x, int64_t n) {
+    T extreme = Order::template Weakest<T>();
+    int64_t i = 0;
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr int kEach = kLanes<T, kBytes>;
+      constexpr int kVectors = 4;
+      if (n >= kVectors * kEach) {
+        Vector<T, kBytes> lanes[kVectors];
+        for (int v = 0; v < kVectors; ++v) lanes[v] = Broadcast<kBytes>(extreme);
+        for (; i + kVectors * kEach <= n; i += kVectors * kEach) {
+          for (int v = 0; v < kVectors; ++v) {
+            lanes[v] = Order::Winner(Load<kBytes>(x + i + v * kEach), lanes[v]);
+          }
+        }
+        lanes[0] =
+            Order::Winner(Order::Winner(lanes[1], lanes[0]), Order::Winner(lanes[3], lanes[2]));
+        extreme =
+            FoldHalves<kBytes, T>(lanes[0], [](auto a, auto b) { return Order::Winner(b, a); });
+      }
+    }
+    for (; i < n; ++i) extreme = Order::Winner(x[i], extreme);
+    return extreme;
   }
-}
+
+  // n where there is none.
+  template <int kBytes>
+  static int64_t FirstOf(T wanted, const T* x, int64_t n) {
+    int64_t i = 0;
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr int kEach = kLanes<T, kBytes>;
+      const Vector<T, kBytes> all = Broadcast<kBytes>(wanted);
+      while (i + 2 * kEach <= n &&
+             !AnyOf((Load<kBytes>(x + i) == all) | (Load<kBytes>(x + i + kEach) == all))) {
+        i += 2 * kEach;
+      }
+    }
+    while (i < n && !(x[i] == wanted)) ++i;
+    return i;
+  }
+};
 
 template <typename Order, typename T>
 void ScanColumns(const T* __restrict row, int64_t width, int32_t i, T* __restrict best,
@@ -104,7 +174,7 @@ void RunColumns(const void* row, int64_t width, int32_t i, void* best, int32_t* 
 }
 
 template <typename Order, typename T>
-inline constexpr ArgLoops kArgLoops = {&ScanRows<Order, T>, &RunColumns<Order, T>, sizeof(T)};
+inline constexpr ArgLoops kArgLoops = {&RowSearch<Order, T>::Run, &RunColumns<Order, T>, sizeof(T)};
 
 template <typename Order, typename T>
 constexpr ArgFunctions ArgAs() {

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -73,6 +76,91 @@ TEST(ArgMaxTest, NanNeverCounts) {
     EXPECT_EQ(Positions<float>("ArgMin", {4, inner}, x, 0), one);
     EXPECT_EQ(Positions<float>("ArgMax", {2, inner}, std::vector<float>(2 * inner, nan), 0),
               Indices(static_cast<size_t>(inner), 0));
+  }
+}
+
+// What the ops promise, one element after the other.
+template <typename T, typename Beats>
+Indices FirstExtremes(const std::vector<T>& x, int64_t n, Beats beats) {
+  Indices positions;
+  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(n)) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < n; ++i) {
+      const auto at = [&](int64_t k) {
+        return static_cast<double>(x[row + static_cast<size_t>(k)]);
+      };
+      if (!std::isnan(at(i)) && (best < 0 || beats(at(i), at(best)))) best = i;
+    }
+    positions.push_back(std::max(best, int64_t{0}));
+  }
+  return positions;
+}
+
+// Rows of n of few different values, so that there are ties, with `special` ones here and there.
+template <typename T>
+void ExpectFirstExtremesInRows(int64_t n, const std::vector<T>& special) {
+  constexpr int64_t kRows = 70;
+  std::mt19937 random(static_cast<uint32_t>(n));
+  std::vector<T> x;
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t i = 0; i < n; ++i) {
+      const bool is_special = !special.empty() && random() % (row % 3 == 0 ? 3 : 50) == 0;
+      x.push_back(is_special ? special[random() % special.size()]
+                             : static_cast<T>(static_cast<int>(random() % 40)));
+    }
+  }
+  const std::vector<int64_t> dims = {kRows, n};
+  EXPECT_EQ(Positions<T>("ArgMax", dims, x, 1), FirstExtremes(x, n, std::greater<double>())) << n;
+  EXPECT_EQ(Positions<T>("ArgMin", dims, x, 1), FirstExtremes(x, n, std::less<double>())) << n;
+}
+
+TYPED_TEST(ArgMaxTest, RowsOfAnyLengthAgreeWithTheReference) {
+  using T = TypeParam;
+  std::vector<int64_t> lengths = {200, 255, 256, 257, 300, 511, 513, 1023, 1025, 2100};
+  for (int64_t n = 1; n < 70; ++n) lengths.push_back(n);
+  for (const int64_t n : lengths) ExpectFirstExtremesInRows<T>(n, {});
+}
+
+template <typename T>
+class ArgMaxSpecialTest : public ::testing::Test {};
+using WideFloats = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(ArgMaxSpecialTest, WideFloats);
+
+TYPED_TEST(ArgMaxSpecialTest, NansZerosAndInfinitiesInRows) {
+  using T = TypeParam;
+  constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  for (const int64_t n : {1, 3, 15, 16, 17, 31, 32, 33, 64, 100, 256, 257, 600}) {
+    ExpectFirstExtremesInRows<T>(n, {kNaN});
+    ExpectFirstExtremesInRows<T>(n, {T(-0.0), kNaN});
+    ExpectFirstExtremesInRows<T>(n, {kInfinity, -kInfinity, kNaN});
+  }
+}
+
+TYPED_TEST(ArgMaxSpecialTest, TheWeakestNumberCountsAmongNans) {
+  using T = TypeParam;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  for (const int64_t n : {1, 40, 300, 700}) {
+    for (const int64_t at : {int64_t{0}, n / 2, n - 1}) {
+      std::vector<T> x(static_cast<size_t>(n), std::numeric_limits<T>::quiet_NaN());
+      x[static_cast<size_t>(at)] = -kInfinity;
+      EXPECT_EQ(Positions<T>("ArgMax", {1, n}, x, 1), (Indices{at})) << n;
+      x[static_cast<size_t>(at)] = kInfinity;
+      EXPECT_EQ(Positions<T>("ArgMin", {1, n}, x, 1), (Indices{at})) << n;
+    }
+  }
+}
+
+// Zeros are equal whatever their signs are.
+TYPED_TEST(ArgMaxSpecialTest, TheFirstZeroWins) {
+  using T = TypeParam;
+  for (const int64_t n : {2, 40, 300}) {
+    for (const T first : {T(0.0), T(-0.0)}) {
+      std::vector<T> x(static_cast<size_t>(n), -first);
+      x[0] = first;
+      EXPECT_EQ(Positions<T>("ArgMax", {1, n}, x, 1), (Indices{0})) << n;
+      EXPECT_EQ(Positions<T>("ArgMin", {1, n}, x, 1), (Indices{0})) << n;
+    }
   }
 }
 

@@ -32,6 +32,10 @@ struct MaxReducer : ReducerOf<T> {
   static V Combine(V a, V b) {
     return Choose((a < b) | (b != b), b, a);
   }
+  template <typename V>
+  static V CombineNumbers(V a, V b) {
+    return a < b ? b : a;
+  }
 };
 
 template <typename T>
@@ -44,6 +48,10 @@ struct MinReducer : ReducerOf<T> {
   template <typename V>
   static V Combine(V a, V b) {
     return Choose((b < a) | (b != b), b, a);
+  }
+  template <typename V>
+  static V CombineNumbers(V a, V b) {
+    return b < a ? b : a;
   }
 };
 

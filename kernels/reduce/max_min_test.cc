@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "kernels/common/narrow_float.h"
@@ -75,6 +77,63 @@ TEST(MaxMinTest, NanWinsWhereverItStands) {
       }
     }
   }
+}
+
+template <typename T>
+class LongMaxMinTest : public ::testing::Test {};
+using WideFloats = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(LongMaxMinTest, WideFloats);
+
+TYPED_TEST(LongMaxMinTest, RowsOfAnyLengthAgreeWithTheReference) {
+  using T = TypeParam;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::vector<int64_t> lengths = {1000, 1023, 1024, 1025, 2048, 2049, 3100, 5000};
+  for (int64_t n = 1; n < 70; ++n) lengths.push_back(n);
+  for (const int64_t n : lengths) {
+    constexpr size_t kRows = 3;
+    std::vector<T> x(kRows * static_cast<size_t>(n));
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = i % 97 == 90 ? -kInfinity : static_cast<T>(i * 7919 % 10007) - T(5000);
+    }
+    for (const char* op : {"Max", "Min"}) {
+      std::vector<T> expected;
+      for (size_t row = 0; row < kRows; ++row) {
+        const auto begin = x.begin() + static_cast<std::ptrdiff_t>(row) * n;
+        expected.push_back(*(std::string(op) == "Max" ? std::max_element(begin, begin + n)
+                                                      : std::min_element(begin, begin + n)));
+      }
+      std::vector<T> out;
+      ASSERT_TRUE(IsOk(RunReduce<T>(op, {kRows, n}, x, {1}, false, &out)));
+      EXPECT_EQ(out, expected) << op << " of " << n;
+    }
+  }
+}
+
+TYPED_TEST(LongMaxMinTest, NanWinsAtEveryPlaceOfARun) {
+  using T = TypeParam;
+  constexpr size_t kSize = 70;
+  for (size_t at = 0; at < kSize; ++at) {
+    std::vector<T> x(kSize, T(1));
+    x[at] = std::numeric_limits<T>::quiet_NaN();
+    for (const char* op : {"Max", "Min"}) {
+      std::vector<T> out;
+      ASSERT_TRUE(IsOk(RunReduce<T>(op, {kSize}, x, {0}, false, &out)));
+      EXPECT_TRUE(std::isnan(out[0])) << op << " " << at;
+    }
+  }
+}
+
+// A NaN counts for its row alone.
+TYPED_TEST(LongMaxMinTest, RowsBesideOneWithNan) {
+  using T = TypeParam;
+  constexpr int64_t kSize = 2048;
+  std::vector<T> x(3 * kSize, T(-2));
+  x[kSize + 1500] = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> out;
+  ASSERT_TRUE(IsOk(RunReduce<T>("Max", {3, kSize}, x, {1}, false, &out)));
+  EXPECT_EQ(out[0], T(-2));
+  EXPECT_TRUE(std::isnan(out[1]));
+  EXPECT_EQ(out[2], T(-2));
 }
 
 TEST(AllAnyTest, ReduceBooleans) {

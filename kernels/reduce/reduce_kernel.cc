@@ -123,11 +123,21 @@ void Reduction::Items(int64_t start, int64_t begin, int64_t end, void* result) c
     return;
   }
   loops_.fill_identity(result, 1);
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t run = item % plan_.runs_per_row * ReducePlan::kRunLength;
-    Run(start + plan_.ReducedOffset(item / plan_.runs_per_row) + run,
-        std::min(ReducePlan::kRunLength, plan_.inner - run), other);
-    loops_.combine_one(other, result);
+  alignas(16) char runs[kLeafItems * kMostBytes];
+  for (int64_t item = begin; item < end;) {
+    const int64_t first = item % plan_.runs_per_row * ReducePlan::kRunLength;
+    const int64_t at = start + plan_.ReducedOffset(item / plan_.runs_per_row) + first;
+    // Whole runs of one row follow each other: one call takes them all.
+    const int64_t whole = std::min(end - item, (plan_.inner - first) / ReducePlan::kRunLength);
+    if (whole > 1 && functions_.make == nullptr) {
+      loops_.runs(Address(at), ReducePlan::kRunLength, whole, false, runs);
+      for (int64_t i = 0; i < whole; ++i) loops_.combine_one(runs + i * loops_.bytes, result);
+      item += whole;
+    } else {
+      Run(at, std::min(ReducePlan::kRunLength, plan_.inner - first), other);
+      loops_.combine_one(other, result);
+      ++item;
+    }
   }
 }
 

@@ -5,6 +5,9 @@
 //                                                       floating-point type
 //   template <typename V> static V Prepare(V x);        what is done to elements first
 //   static constexpr bool kComparesVectors;             see kWidestReduction
+// and, where it compares vectors,
+//   template <typename V> static V CombineNumbers(V a, V b);
+//                                                       as Combine, to the bit, of no NaNs
 #ifndef MILLSTREAM_KERNELS_REDUCE_REDUCE_LOOPS_H_
 #define MILLSTREAM_KERNELS_REDUCE_REDUCE_LOOPS_H_
 
@@ -97,22 +100,50 @@ class LoopsOfReducer {
     if (n >= kAllLanes) {
       Vector<Acc, kBytes> lanes[kVectors<kBytes>];
       for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
-      for (i = kAllLanes; i + kAllLanes <= n; i += kAllLanes) {
+      i = n - n % kAllLanes;
+      bool done = false;
+      if constexpr (Reducer::kComparesVectors) done = NumbersInLanes<kBytes>(x, i, lanes);
+      for (int64_t at = kAllLanes; at < i && !done; at += kAllLanes) {
         for (int v = 0; v < kVectors<kBytes>; ++v) {
-          lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + i + v * kEach));
+          lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + at + v * kEach));
         }
       }
-      Acc values[kAllLanes];
-      std::memcpy(values, lanes, sizeof(values));
-      for (int64_t step = kAllLanes / 2; step > 0; step /= 2) {
-        for (int64_t j = 0; j < step; ++j) {
-          values[j] = Reducer::Combine(values[j], values[j + step]);
-        }
+      for (int step = kVectors<kBytes> / 2; step > 0; step /= 2) {
+        for (int v = 0; v < step; ++v) lanes[v] = Reducer::Combine(lanes[v], lanes[v + step]);
       }
-      result = values[0];
+      result =
+          FoldHalves<kBytes, Acc>(lanes[0], [](auto a, auto b) { return Reducer::Combine(a, b); });
     }
     for (; i < n; ++i) result = Reducer::Combine(result, Reducer::Prepare(x[i]));
     return result;
+  }
+
+  // Combines elements [kAllLanes, n) with the lanes, which are those before, unless there is a NaN
+  // among them all: then the lanes stay, and it gives false. To look for NaNs beside the
+  // comparisons takes half the instructions of heeding them in each.
+  template <int kBytes>
+  static bool NumbersInLanes(const Acc* x, int64_t n, Vector<Acc, kBytes>* lanes) {
+    constexpr int kEach = kLanes<Acc, kBytes>;
+    using Lane = Vector<Acc, kBytes>;
+    using Mask = decltype(Lane() != Lane());
+    Lane combined[kVectors<kBytes>];
+    Mask nans[kVectors<kBytes>];
+    for (int v = 0; v < kVectors<kBytes>; ++v) {
+      combined[v] = lanes[v];
+      nans[v] = lanes[v] != lanes[v];
+    }
+    for (int64_t i = kVectors<kBytes> * kEach; i < n; i += kVectors<kBytes> * kEach) {
+      for (int v = 0; v < kVectors<kBytes>; ++v) {
+        const Lane next = LoadLanes<kBytes>(x + i + v * kEach);
+        combined[v] = Reducer::CombineNumbers(combined[v], next);
+        nans[v] |= next != next;
+      }
+    }
+    Mask all = nans[0];
+    for (int v = 1; v < kVectors<kBytes>; ++v) all |= nans[v];
+    if (AnyOf(all)) return false;
+    for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = combined[v];
+    return true;
   }
 
   // Four rows at a time.

@@ -101,6 +101,25 @@ TEST(SumTest, AxesThatTheInputDoesNotHaveAreRefused) {
       << status.message();
 }
 
+// Of integers small enough that no sum is rounded. Rows are cut into runs, the last of which is
+// short or not there.
+TEST(SumTest, LongRowsAgreeWithTheReference) {
+  for (const int64_t n : {1024, 1025, 2047, 2048, 3000, 4096, 4100, 5121, 9216}) {
+    constexpr int64_t kRows = 5;
+    std::vector<float> x(static_cast<size_t>(kRows * n));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 13) - 5;
+    std::vector<float> rows;
+    for (int64_t row = 0; row < kRows; ++row) {
+      rows.push_back(std::accumulate(x.begin() + row * n, x.begin() + (row + 1) * n, 0.0f));
+    }
+    std::vector<float> out;
+    ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {kRows, n}, x, {1}, false, &out)));
+    EXPECT_EQ(out, rows) << n;
+    ASSERT_TRUE(IsOk(RunReduce<float>("Sum", {kRows * n}, x, {0}, false, &out)));
+    EXPECT_EQ(out, (std::vector<float>{std::accumulate(rows.begin(), rows.end(), 0.0f)})) << n;
+  }
+}
+
 // Large enough for groups, threads, several tiles and deep trees, in each direction.
 TEST(SumTest, LargeSumsKeepTheirPrecision) {
   constexpr int64_t kSize = 3000001;

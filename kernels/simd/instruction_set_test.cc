@@ -28,6 +28,20 @@ struct Width {
   static int Run() { return kBytes; }
 };
 
+// a + 10 b of halves, which tells in which order they come.
+template <int kBytes>
+struct Folded {
+  static double Run(const double* x) {
+    return FoldHalves<kBytes, double>(Load<kBytes>(x), [](auto a, auto b) { return a + 10 * b; });
+  }
+};
+
+// Whether any of as many numbers as a vector holds is negative.
+template <int kBytes>
+struct AnyNegative {
+  static bool Run(const float* x) { return AnyOf(Load<kBytes>(x) < Vector<float, kBytes>{}); }
+};
+
 int64_t Twice(int64_t x) { return 2 * x; }
 
 TEST_F(InstructionSetTest, NamesAreThoseOfThePluginsOption) {
@@ -54,6 +68,31 @@ TEST_F(InstructionSetTest, VectorLoopsHaveTheWidthOfTheSet) {
     EXPECT_EQ((RunVectorLoopOn<int, Width>()), std::min(RunVectorLoop<Width>(), 32))
         << "integers have loops up to AVX2";
     EXPECT_EQ((RunVectorLoopOn<int8_t, Width>()), 16) << "small integers have no wide loops";
+  }
+}
+
+TEST_F(InstructionSetTest, VectorsFoldInHalves) {
+  const double x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const double folded[] = {
+      1 + 10 * 2, 1 + 10 * 3 + 10 * (2 + 10 * 4),
+      (1 + 10 * 5) + 10 * (3 + 10 * 7) + 10 * ((2 + 10 * 6) + 10 * (4 + 10 * 8))};
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    EXPECT_EQ(RunVectorLoop<Folded>(&x[0]), folded[static_cast<int>(ChosenInstructionSet())]);
+  }
+}
+
+TEST_F(InstructionSetTest, AnyOfSeesEveryElement) {
+  for (const InstructionSet most : kSets) {
+    LimitInstructionSet(most);
+    const int elements = RunVectorLoop<Width>() / 4;
+    float x[16] = {};
+    EXPECT_FALSE(RunVectorLoop<AnyNegative>(&x[0]));
+    for (int i = 0; i < elements; ++i) {
+      x[i] = -1;
+      EXPECT_TRUE(RunVectorLoop<AnyNegative>(&x[0])) << i;
+      x[i] = 0;
+    }
   }
 }
 

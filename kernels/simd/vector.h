@@ -39,6 +39,35 @@ inline Vector<T, kBytes> Broadcast(T value) {
   return value - Vector<T, kBytes>{};
 }
 
+// All elements as one: combine(low half, high half), on vectors down to 16 bytes and then on
+// elements.
+template <int kBytes, typename T, typename Combine>
+inline T FoldHalves(Vector<T, kBytes> vector, Combine combine) {
+  if constexpr (kBytes > 16) {
+    Vector<T, kBytes / 2> halves[2];
+    std::memcpy(halves, &vector, sizeof(halves));
+    return FoldHalves<kBytes / 2, T>(combine(halves[0], halves[1]), combine);
+  } else {
+    constexpr int kCount = kLanes<T, kBytes>;
+    T values[kCount];
+    std::memcpy(values, &vector, sizeof(values));
+    for (int step = kCount / 2; step > 0; step /= 2) {
+      for (int i = 0; i < step; ++i) values[i] = combine(values[i], values[i + step]);
+    }
+    return values[0];
+  }
+}
+
+// Whether a comparison held for any element; `mask` is what it gave, or the | of several.
+template <typename Mask>
+inline bool AnyOf(Mask mask) {
+  int64_t words[sizeof(Mask) / sizeof(int64_t)];
+  std::memcpy(words, &mask, sizeof(words));
+  int64_t any = 0;
+  for (const int64_t word : words) any |= word;
+  return any != 0;
+}
+
 }  // namespace millstream::kernels
 
 #endif  // MILLSTREAM_KERNELS_SIMD_VECTOR_H_
