@@ -40,7 +40,7 @@ for dtype in (np.float32, np.float64):
     cube = floats(7, 33, 65)
     found = {}
     for name in (
-        "abs", "ceil", "cos", "exp", "floor", "log", "log1p", "neg", "relu", "relu6", "elu",
+        "abs", "ceil", "cos", "erf", "exp", "floor", "log", "log1p", "neg", "relu", "relu6", "elu",
         "reciprocal", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "softplus", "softsign",
         "sqrt", "square", "tanh",
     ):
