@@ -139,6 +139,24 @@ TEST(BatchMatMulKernelTest, ManySmallProducts) {
   ExpectProductsOfAllAdjoints<float>("BatchMatMul", many, {8, 16, 12});
 }
 
+// Whose pieces of several threads begin and end within a row of the batch.
+TEST(BatchMatMulKernelTest, ManySmallProductsOfMatricesThatRepeat) {
+  constexpr int64_t kRows = 7;
+  constexpr int64_t kColumns = 61;
+  Batch rows = {{kRows, 1}, {kRows, kColumns}, {kRows, kColumns}, {}, {}};
+  Batch columns = {{kColumns}, {kRows, 1}, {kRows, kColumns}, {}, {}};
+  for (int64_t i = 0; i < kRows * kColumns; ++i) {
+    rows.of_x.push_back(i / kColumns);
+    rows.of_y.push_back(i);
+    columns.of_x.push_back(i % kColumns);
+    columns.of_y.push_back(i / kColumns);
+  }
+  for (const Sizes& sizes : {Sizes{16, 16, 16}, {9, 19, 32}, {32, 3, 7}}) {
+    ExpectProductsOfAllAdjoints<float>("BatchMatMulV2", rows, sizes);
+    ExpectProductsOfAllAdjoints<float>("BatchMatMulV2", columns, sizes);
+  }
+}
+
 ms::Status RunShapes(const std::string& op, const Dims& x, const Dims& y) {
   KernelTester t(op);
   t.Attr("T", MS_FLOAT32).Attr("adj_x", false).Attr("adj_y", true);

@@ -26,8 +26,10 @@ class BatchedGemm {
 
  private:
   ms::Status RunAcross(ms::Frame& frame, const float* a, const float* b, float* c) const;
+  ms::Status RunSmall(ms::Frame& frame, const float* a, const float* b, float* c) const;
 
   ProductShape shape_;
+  bool is_small_;               // each product, and there are several
   std::unique_ptr<Gemm> gemm_;  // null: a product is one thread's work
 };
 
