@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "kernels/signal/kept_plans.h"
+#include "kernels/signal/lane_loop.h"
 #include "kernels/simd/instruction_set.h"
 #include "kernels/simd/vector.h"
 
@@ -111,6 +111,26 @@ struct Butterfly<5> {
   }
 };
 
+template <>
+struct Butterfly<8> {
+  template <typename T, typename V>
+  static inline void Run(Number<V>* x) {
+    constexpr T kHalfRoot = T(0.707106781186547524400844362104849039);  // of 2
+    Number<V> even[4] = {x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3] + x[7]};
+    Number<V> odd[4] = {x[0] - x[4], x[1] - x[5], Turned(x[2] - x[6]), x[3] - x[7]};
+    // Turned by an eighth and by three eighths.
+    odd[1] = kHalfRoot * (odd[1] + Turned(odd[1]));
+    odd[3] = kHalfRoot * (Turned(odd[3]) - odd[3]);
+    Butterfly<4>::template Run<T>(even);
+    Butterfly<4>::template Run<T>(odd);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      x[2 * j] = even[j];
+      x[2 * j + 1] = odd[j];
+    }
+  }
+};
+
 // What one pass reads and writes. `lanes` elements that belong together are neighbours.
 template <typename T>
 struct PassData {
@@ -122,19 +142,9 @@ struct PassData {
   T* y_im;
 };
 
-template <typename V, typename T>
-inline V LoadFrom(const T* address) {
-  V value;
-  std::memcpy(&value, address, sizeof(value));
-  return value;
-}
-template <typename V, typename T>
-inline void StoreTo(T* address, V value) {
-  std::memcpy(address, &value, sizeof(value));
-}
-
-// The lanes that V has of element p of the results, whose twiddles are `re` and `im`.
-template <int kRadix, typename V, typename T>
+// The lanes that V has of element p of the results, whose twiddles are `re` and `im`. Those of
+// element 0 are 1, and are left out.
+template <int kRadix, bool kTwiddles, typename V, typename T>
 inline void RunLanes(const PassData<T>& data, int64_t from, int64_t step, int64_t to, const T* re,
                      const T* im) {
   Number<V> x[kRadix];
@@ -144,22 +154,29 @@ inline void RunLanes(const PassData<T>& data, int64_t from, int64_t step, int64_
     x[k].im = LoadFrom<V>(data.x_im + from + k * step);
   }
   Butterfly<kRadix>::template Run<T>(x);
-  StoreTo(data.y_re + to, x[0].re);
-  StoreTo(data.y_im + to, x[0].im);
 #pragma GCC unroll 8
-  for (int j = 1; j < kRadix; ++j) {
-    StoreTo<V>(data.y_re + to + j * data.lanes, re[j] * x[j].re - im[j] * x[j].im);
-    StoreTo<V>(data.y_im + to + j * data.lanes, im[j] * x[j].re + re[j] * x[j].im);
+  for (int j = 0; j < kRadix; ++j) {
+    T* const y_re = data.y_re + to + j * data.lanes;
+    T* const y_im = data.y_im + to + j * data.lanes;
+    if (!kTwiddles || j == 0) {
+      StoreTo<V>(y_re, x[j].re);
+      StoreTo<V>(y_im, x[j].im);
+    } else {
+      StoreTo<V>(y_re, re[j] * x[j].re - im[j] * x[j].im);
+      StoreTo<V>(y_im, im[j] * x[j].re + re[j] * x[j].im);
+    }
   }
 }
 
 template <int kRadix, int kBytes, typename T>
 inline void RunRadix(const PassData<T>& data) {
-  using V = Vector<T, kBytes>;
   const int64_t rest = data.pass->rest;
   const int64_t step = rest * data.lanes;
-  const int64_t in_vectors = data.lanes / kLanes<T, kBytes> * kLanes<T, kBytes>;
-  for (int64_t p = 0; p < rest; ++p) {
+  ForLanes<T, kBytes>(0, data.lanes, [&](auto of, int64_t q) {
+    using V = typename decltype(of)::Type;
+    RunLanes<kRadix, false, V, T>(data, q, step, q, nullptr, nullptr);
+  });
+  for (int64_t p = 1; p < rest; ++p) {
     T re[kRadix] = {};
     T im[kRadix] = {};
 #pragma GCC unroll 8
@@ -169,11 +186,10 @@ inline void RunRadix(const PassData<T>& data) {
     }
     const int64_t from = p * data.lanes;
     const int64_t to = from * kRadix;
-    int64_t q = 0;
-    for (; q < in_vectors; q += kLanes<T, kBytes>) {
-      RunLanes<kRadix, V>(data, from + q, step, to + q, re, im);
-    }
-    for (; q < data.lanes; ++q) RunLanes<kRadix, T>(data, from + q, step, to + q, re, im);
+    ForLanes<T, kBytes>(0, data.lanes, [&](auto of, int64_t q) {
+      using V = typename decltype(of)::Type;
+      RunLanes<kRadix, true, V, T>(data, from + q, step, to + q, re, im);
+    });
   }
 }
 
@@ -232,6 +248,7 @@ struct PassOf {
         case 3: return RunRadix<3, kBytes>(*data);
         case 4: return RunRadix<4, kBytes>(*data);
         case 5: return RunRadix<5, kBytes>(*data);
+        case 8: return RunRadix<8, kBytes>(*data);
         default: return RunAnyRadix(*data);
       }
     }
@@ -243,6 +260,10 @@ struct PassOf {
 // The radices of the passes, or nothing where one of them is too large.
 std::vector<int64_t> RadicesOf(int64_t n) {
   std::vector<int64_t> radices;
+  // As few passes as there can be: 16 is left for two passes of 4, rather than of 8 and 2.
+  int twos = 0;
+  for (int64_t odd = n; odd % 2 == 0; odd /= 2) ++twos;
+  for (; twos >= 3 && twos != 4; twos -= 3, n /= 8) radices.push_back(8);
   for (int64_t radix : {4, 2, 3, 5}) {
     for (; n % radix == 0; n /= radix) radices.push_back(radix);
   }
@@ -252,6 +273,8 @@ std::vector<int64_t> RadicesOf(int64_t n) {
   if (n > 1) radices.clear();
   return radices;
 }
+
+bool HasButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
 
 template <typename T>
 FftPass<T> MakePass(int64_t radix, int64_t rest) {
@@ -265,7 +288,7 @@ FftPass<T> MakePass(int64_t radix, int64_t rest) {
       pass.twiddle_im.push_back(static_cast<T>(im));
     }
   }
-  if (radix <= 5) return pass;
+  if (HasButterfly(radix)) return pass;
   for (int64_t j = 0; j < radix; ++j) {
     RootOfOne(j, radix, &re, &im);
     pass.root_re.push_back(static_cast<T>(re));
@@ -348,7 +371,7 @@ Parts<T> Fft<T>::Run(int64_t lanes, T* memory) const {
   for (const FftPass<T>& pass : passes_) {
     const PassData<T> data = {
         &pass, lanes * (n_ / (pass.radix * pass.rest)), from.re, from.im, to.re, to.im};
-    RunVectorLoopUpTo<InstructionSet::kAvx2, PassOf<T>::template Loop>(&data);
+    RunVectorLoop<PassOf<T>::template Loop>(&data);
     std::swap(from, to);
   }
   return from;
@@ -389,21 +412,7 @@ Parts<T> Fft<T>::RunPadded(int64_t lanes, T* memory) const {
 
 template <typename T>
 std::shared_ptr<const Fft<T>> FftOfLength(int64_t n) {
-  constexpr int64_t kLongestKept = 1 << 16;
-  constexpr size_t kMostKept = 16;
-  if (n > kLongestKept) return std::make_shared<const Fft<T>>(n);
-  static std::mutex mutex;
-  static std::vector<std::shared_ptr<const Fft<T>>> kept;  // those used last come last
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found =
-      std::find_if(kept.begin(), kept.end(), [n](const auto& fft) { return fft->size() == n; });
-  if (found != kept.end()) {
-    std::rotate(found, found + 1, kept.end());
-    return kept.back();
-  }
-  if (kept.size() == kMostKept) kept.erase(kept.begin());
-  kept.push_back(std::make_shared<const Fft<T>>(n));
-  return kept.back();
+  return PlanOfLength<Fft<T>>(n);
 }
 
 template class Fft<float>;

@@ -1,9 +1,9 @@
 // Discrete Fourier transforms of one dimension: y[k] is the sum of x[j] exp(-2 pi i j k / n).
 //
 // A length whose prime factors are small is transformed by one pass a factor (T. Stockham:
-// High-Speed Convolution and Correlation, 1966; a factor of 4 counts as one). Any other becomes a
-// convolution of a length that is a power of two (L. Bluestein: A Linear Filtering Approach to the
-// Computation of Discrete Fourier Transform, 1970).
+// High-Speed Convolution and Correlation, 1966; a factor of 4 or 8 counts as one). Any other
+// becomes a convolution of a length that is a power of two (L. Bluestein: A Linear Filtering
+// Approach to the Computation of Discrete Fourier Transform, 1970).
 //
 // Several sequences, the lanes, are transformed at once. Real and imaginary parts are in two
 // arrays, in which element j of lane l is at j * lanes + l, so that all loops but those of the
@@ -45,7 +45,7 @@ class Fft {
   explicit Fft(int64_t n);
 
   int64_t size() const { return n_; }
-  // Of how many T the memory of Run is.
+  // Of how many T the memory of Run is. Each of its arrays has room for n + 1 elements.
   int64_t MemorySize(int64_t lanes) const { return 4 * ArraySize(lanes); }
   // Where the caller puts the lanes before Run.
   Parts<T> Input(int64_t lanes, T* memory) const;
@@ -53,10 +53,11 @@ class Fft {
   Parts<T> Run(int64_t lanes, T* memory) const;
 
  private:
-  // Of one array of parts. With the cache line between them, elements that a pass reads together
-  // do not compete for one place of the cache where lengths are powers of two.
+  // Of one array of parts, with room for one element more than the length (real_fft.h). With that
+  // and the cache line between them, elements that a pass reads together do not compete for one
+  // place of the cache where lengths are powers of two.
   int64_t ArraySize(int64_t lanes) const {
-    return PaddedSize() * lanes + 64 / static_cast<int64_t>(sizeof(T));
+    return (PaddedSize() + 1) * lanes + 64 / static_cast<int64_t>(sizeof(T));
   }
   int64_t PaddedSize() const { return padded_ == nullptr ? n_ : padded_->n_; }
   Parts<T> RunPadded(int64_t lanes, T* memory) const;

@@ -10,6 +10,8 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/parallel.h"
 #include "kernels/signal/fft.h"
+#include "kernels/signal/fft_lanes.h"
+#include "kernels/signal/real_fft.h"
 
 namespace millstream::kernels {
 namespace {
@@ -19,7 +21,7 @@ constexpr int kMostDims = 3;
 // What the elements of a sequence are, where it is read from or written to.
 enum class Elements {
   kComplex,
-  kReal,
+  kReal,  // neighbours
   kHalf,  // complex: only those up to n / 2, of n with x[n - k] = conj(x[k])
 };
 
@@ -51,76 +53,146 @@ int64_t OffsetOf(const Transform& transform, const Layout& layout, int64_t seque
   return a * layout.strides[0] + b * layout.strides[1] + c * layout.strides[2];
 }
 
-// A transform backwards is that of the conjugate, conjugated.
+bool IsReal(const Transform& transform) {
+  return transform.from.elements == Elements::kReal || transform.to.elements == Elements::kReal;
+}
+
+// How many numbers of a sequence are stored: pairs, where they are real and of an even number.
+int64_t StoredOf(const Transform& transform, const Layout& layout) {
+  if (layout.elements == Elements::kComplex) return transform.n;
+  return layout.elements == Elements::kHalf ? transform.n / 2 + 1 : transform.n / 2;
+}
+
+// T is constant where sequences are read.
 template <typename T>
-void Load(const Transform& transform, int64_t first, int64_t lanes, Parts<T> x) {
-  const Layout& from = transform.from;
-  const int64_t n = transform.n;
-  const int64_t given = from.elements == Elements::kHalf ? n / 2 + 1 : n;
-  const T sign = transform.inverse ? T(-1) : T(1);
+Sequences<T> SequencesAt(const Transform& transform, const Layout& layout, int64_t first,
+                         int64_t lanes) {
+  Sequences<T> sequences;
+  sequences.lanes = lanes;
+  sequences.step = layout.step;
+  const int64_t numbers = layout.elements == Elements::kReal ? 1 : 2;
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    const int64_t offset = OffsetOf(transform, from, first + lane);
-    if (from.elements == Elements::kReal) {
-      const T* const values = static_cast<const T*>(from.data) + offset;
-      for (int64_t j = 0; j < n; ++j) {
-        x.re[j * lanes + lane] = values[j * from.step];
-        x.im[j * lanes + lane] = T(0);
-      }
-      continue;
-    }
-    const T* const values = static_cast<const T*>(from.data) + 2 * offset;
-    for (int64_t j = 0; j < given; ++j) {
-      x.re[j * lanes + lane] = values[2 * j * from.step];
-      x.im[j * lanes + lane] = sign * values[2 * j * from.step + 1];
-    }
-    if (given == n) continue;
-    // The others are conjugates; what would be its own is real.
-    x.im[lane] = T(0);
-    if (n % 2 == 0) x.im[n / 2 * lanes + lane] = T(0);
-    for (int64_t j = given; j < n; ++j) {
-      x.re[j * lanes + lane] = x.re[(n - j) * lanes + lane];
-      x.im[j * lanes + lane] = -x.im[(n - j) * lanes + lane];
+    sequences.starts[lane] =
+        static_cast<T*>(layout.data) + numbers * OffsetOf(transform, layout, first + lane);
+  }
+  return sequences;
+}
+
+// Real numbers of which there are an odd number.
+template <typename T>
+void LoadReal(const Sequences<const T>& from, int64_t n, Parts<T> x) {
+  for (int64_t lane = 0; lane < from.lanes; ++lane) {
+    for (int64_t j = 0; j < n; ++j) {
+      x.re[j * from.lanes + lane] = from.starts[lane][j];
+      x.im[j * from.lanes + lane] = T(0);
     }
   }
 }
-
 template <typename T>
-void Store(const Transform& transform, int64_t first, int64_t lanes, Parts<T> y) {
-  const Layout& to = transform.to;
-  const int64_t taken = to.elements == Elements::kHalf ? transform.n / 2 + 1 : transform.n;
-  const T scale = transform.inverse ? T(1) / static_cast<T>(transform.n) : T(1);
-  const T scale_im = transform.inverse ? -scale : scale;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    const int64_t offset = OffsetOf(transform, to, first + lane);
-    if (to.elements == Elements::kReal) {
-      T* const values = static_cast<T*>(to.data) + offset;
-      for (int64_t k = 0; k < taken; ++k) values[k * to.step] = y.re[k * lanes + lane] * scale;
-      continue;
-    }
-    T* const values = static_cast<T*>(to.data) + 2 * offset;
-    for (int64_t k = 0; k < taken; ++k) {
-      values[2 * k * to.step] = y.re[k * lanes + lane] * scale;
-      values[2 * k * to.step + 1] = y.im[k * lanes + lane] * scale_im;
-    }
+void StoreReal(Parts<T> y, int64_t n, T scale, const Sequences<T>& to) {
+  for (int64_t lane = 0; lane < to.lanes; ++lane) {
+    for (int64_t k = 0; k < n; ++k) to.starts[lane][k] = y.re[k * to.lanes + lane] * scale;
   }
 }
 
-// So many sequences at once that the loops are wide, and that they stay in the cache.
-int64_t LanesOf(int64_t n) { return n <= 16384 ? 8 : 1; }
+// The elements of an odd number that a half leaves out are conjugates; the first is real.
+template <typename T>
+void CompleteHalf(int64_t n, int64_t lanes, Parts<T> x) {
+  std::fill_n(x.im, lanes, T(0));
+  for (int64_t j = n / 2 + 1; j < n; ++j) {
+    std::copy_n(x.re + (n - j) * lanes, lanes, x.re + j * lanes);
+    for (int64_t l = 0; l < lanes; ++l) x.im[j * lanes + l] = -x.im[(n - j) * lanes + l];
+  }
+}
+
+// What transforms blocks of sequences: one plan or the other.
+template <typename T>
+class Plan {
+ public:
+  explicit Plan(const Transform& transform) : transform_(transform) {
+    if (IsReal(transform) && transform.n % 2 == 0) {
+      real_ = RealFftOfLength<T>(transform.n);
+    } else {
+      complex_ = FftOfLength<T>(transform.n);
+    }
+  }
+
+  int64_t MemorySize(int64_t lanes) const {
+    return real_ != nullptr ? real_->MemorySize(lanes) : complex_->MemorySize(lanes);
+  }
+
+  void Run(int64_t first, int64_t lanes, T* memory) const {
+    if (real_ == nullptr) {
+      Load(first, lanes, complex_->Input(lanes, memory));
+      Store(first, lanes, complex_->Run(lanes, memory));
+      return;
+    }
+    Load(first, lanes, real_->Input(lanes, memory));
+    Store(first, lanes,
+          transform_.inverse ? real_->RunInverse(lanes, memory) : real_->Run(lanes, memory));
+  }
+
+ private:
+  // A transform backwards is that of the conjugate, conjugated.
+  void Load(int64_t first, int64_t lanes, Parts<T> x) const {
+    const Layout& layout = transform_.from;
+    const auto from = SequencesAt<const T>(transform_, layout, first, lanes);
+    if (layout.elements == Elements::kReal && real_ == nullptr) {
+      LoadReal(from, transform_.n, x);
+      return;
+    }
+    LoadLanes<T>(from, StoredOf(transform_, layout), transform_.inverse ? T(-1) : T(1), x);
+    if (layout.elements == Elements::kHalf && real_ == nullptr) {
+      CompleteHalf(transform_.n, lanes, x);
+    }
+  }
+
+  void Store(int64_t first, int64_t lanes, Parts<T> y) const {
+    const Layout& layout = transform_.to;
+    const auto to = SequencesAt<T>(transform_, layout, first, lanes);
+    const T scale = transform_.inverse ? T(1) / static_cast<T>(transform_.n) : T(1);
+    if (layout.elements == Elements::kReal && real_ == nullptr) {
+      StoreReal(y, transform_.n, scale, to);
+      return;
+    }
+    StoreLanes<T>(y, StoredOf(transform_, layout), scale, transform_.inverse ? -scale : scale, to);
+  }
+
+  const Transform& transform_;
+  std::shared_ptr<const Fft<T>> complex_;
+  std::shared_ptr<const RealFft<T>> real_;  // or this
+};
+
+// So many sequences at once that the loops are wide, and that they stay in the cache; fewer where
+// there would be few blocks of them for threads to share. Results do not depend on it.
+int64_t LanesOf(int64_t n, int64_t count) {
+  if (n > 16384) return 1;
+  if (n <= 2048 && count >= 2 * kMostLanes) return kMostLanes;
+  return std::min<int64_t>(8, count);
+}
 
 // Blocks of sequences are the same for any number of threads. Each of some places has memory, and
 // takes one block after the other.
 template <typename T>
 ms::Status Run(ms::Frame& frame, const Transform& transform) {
   constexpr int64_t kMostPlaces = 64;
+  constexpr int64_t kPlacesPerThread = 4;  // a few, so that the memory stays in the cache
+  constexpr double kNanosecondsPerPlace = 5e6;
   constexpr int64_t kMostBytes = int64_t{1} << 28;
   const int64_t count = CountOf(transform);
   if (count == 0 || transform.n == 0) return ms::Status();
-  const std::shared_ptr<const Fft<T>> fft = FftOfLength<T>(transform.n);
-  const int64_t lanes = std::min(LanesOf(transform.n), count);
+  const Plan<T> plan(transform);
+  const int64_t lanes = LanesOf(transform.n, count);
   const int64_t blocks = (count + lanes - 1) / lanes;
-  const int64_t bytes = (fft->MemorySize(lanes) * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
-  const int64_t places = std::min(blocks, std::clamp<int64_t>(kMostBytes / bytes, 1, kMostPlaces));
+  const int64_t bytes = (plan.MemorySize(lanes) * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+  const double n = static_cast<double>(transform.n);
+  const double nanoseconds =
+      n * (std::log2(n) + 4) * static_cast<double>(count) / (sizeof(T) == 4 ? 8 : 4);
+  const int64_t useful =
+      std::max(kPlacesPerThread * static_cast<int64_t>(frame.num_threads()),
+               static_cast<int64_t>(std::min(nanoseconds / kNanosecondsPerPlace, 1e3)));
+  const int64_t places =
+      std::min({blocks, useful, std::clamp<int64_t>(kMostBytes / bytes, 1, kMostPlaces)});
   ms::View memory;
   MS_TRY(frame.Temp(static_cast<uint64_t>(places * bytes), &memory));
   const auto run_places = [&](int64_t begin, int64_t end) {
@@ -128,17 +200,14 @@ ms::Status Run(ms::Frame& frame, const Transform& transform) {
       T* const numbers = reinterpret_cast<T*>(memory.data<char>() + place * bytes);
       for (int64_t block = place; block < blocks; block += places) {
         const int64_t first = block * lanes;
-        const int64_t here = std::min(lanes, count - first);
-        Load<T>(transform, first, here, fft->Input(here, numbers));
-        Store<T>(transform, first, here, fft->Run(here, numbers));
+        plan.Run(first, std::min(lanes, count - first), numbers);
       }
     }
   };
-  const double n = static_cast<double>(transform.n);
-  const double nanoseconds = n * (std::log2(n) + 4) * static_cast<double>(count) /
-                             static_cast<double>(places) / (sizeof(T) == 4 ? 2 : 1);
-  return StoppableFor(frame, static_cast<uint64_t>(places),
-                      static_cast<uint64_t>(std::min(nanoseconds, 1e15)) + 1, run_places);
+  return StoppableFor(
+      frame, static_cast<uint64_t>(places),
+      static_cast<uint64_t>(std::min(nanoseconds / static_cast<double>(places), 1e15)) + 1,
+      run_places);
 }
 
 // The last dimensions of a tensor, and all before them as one.
