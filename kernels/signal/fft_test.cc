@@ -22,6 +22,18 @@ Complex Element(int64_t j, int64_t l) {
           static_cast<double>(static_cast<T>(std::cos(2 * x + 1)))};
 }
 
+// exp(-2 pi i k / n) of all k.
+std::vector<Complex> RootsOf(int64_t n) {
+  std::vector<Complex> roots;
+  for (int64_t k = 0; k < n; ++k) {
+    double re = 0;
+    double im = 0;
+    RootOfOne(k, n, &re, &im);
+    roots.emplace_back(re, im);
+  }
+  return roots;
+}
+
 // The largest error of a transform over the norm of its result.
 template <typename T>
 double ErrorOf(int64_t n, int64_t lanes) {
@@ -36,17 +48,15 @@ double ErrorOf(int64_t n, int64_t lanes) {
     }
   }
   const Parts<T> y = fft->Run(lanes, memory.data());
+  const std::vector<Complex> roots = RootsOf(n);
   double error = 0;
   double norm = 0;
   for (int64_t l = 0; l < lanes; ++l) {
+    std::vector<Complex> elements;
+    for (int64_t j = 0; j < n; ++j) elements.push_back(Element<T>(j, l));
     for (int64_t k = 0; k < n; ++k) {
       Complex sum = 0;
-      for (int64_t j = 0; j < n; ++j) {
-        double re = 0;
-        double im = 0;
-        RootOfOne(j * k % n, n, &re, &im);
-        sum += Element<T>(j, l) * Complex(re, im);
-      }
+      for (int64_t j = 0; j < n; ++j) sum += elements[j] * roots[j * k % n];
       error = std::max(error, std::abs(sum - Complex(y.re[k * lanes + l], y.im[k * lanes + l])));
       norm = std::max(norm, std::abs(sum));
     }

@@ -21,17 +21,22 @@ T Number(int64_t j, int64_t l) {
   return static_cast<T>(std::sin(static_cast<double>(j * 7 + l * 3)));
 }
 
-// Element k of the transform of lane l, by its definition.
+// Elements 0 to n / 2 of the transform of lane l, by its definition.
 template <typename T>
-Complex Sum(int64_t n, int64_t l, int64_t k) {
-  Complex sum = 0;
-  for (int64_t j = 0; j < n; ++j) {
+std::vector<Complex> Sums(int64_t n, int64_t l) {
+  std::vector<Complex> roots;
+  for (int64_t k = 0; k < n; ++k) {
     double re = 0;
     double im = 0;
-    RootOfOne(j * k % n, n, &re, &im);
-    sum += static_cast<double>(Number<T>(j, l)) * Complex(re, im);
+    RootOfOne(k, n, &re, &im);
+    roots.emplace_back(re, im);
   }
-  return sum;
+  std::vector<Complex> sums(static_cast<size_t>(n / 2 + 1));
+  for (int64_t j = 0; j < n; ++j) {
+    const auto number = static_cast<double>(Number<T>(j, l));
+    for (int64_t k = 0; k <= n / 2; ++k) sums[k] += number * roots[j * k % n];
+  }
+  return sums;
 }
 
 template <typename T>
@@ -57,8 +62,9 @@ void ExpectTransform(int64_t n, int64_t lanes) {
   for (int64_t l = 0; l < lanes; ++l) {
     EXPECT_EQ(y.im[l], 0);
     EXPECT_EQ(y.im[n / 2 * lanes + l], 0);
+    const std::vector<Complex> sums = Sums<T>(n, l);
     for (int64_t k = 0; k <= n / 2; ++k) {
-      const Complex sum = Sum<T>(n, l, k);
+      const Complex sum = sums[k];
       error = std::max(error, std::abs(sum - Complex(y.re[k * lanes + l], y.im[k * lanes + l])));
       norm = std::max(norm, std::abs(sum));
     }
@@ -73,8 +79,9 @@ void ExpectInverse(int64_t n, int64_t lanes) {
   std::vector<T> memory(static_cast<size_t>(fft->MemorySize(lanes)));
   const Parts<T> x = fft->Input(lanes, memory.data());
   for (int64_t l = 0; l < lanes; ++l) {
+    const std::vector<Complex> sums = Sums<T>(n, l);
     for (int64_t k = 0; k <= n / 2; ++k) {
-      const Complex sum = Sum<T>(n, l, k);
+      const Complex sum = sums[k];
       const bool is_real = k == 0 || k == n / 2;
       x.re[k * lanes + l] = static_cast<T>(sum.real());
       x.im[k * lanes + l] = is_real ? T(100) : static_cast<T>(-sum.imag());
