@@ -67,7 +67,7 @@ int64_t StoredOf(const Transform& transform, const Layout& layout) {
 template <typename T>
 Sequences<T> SequencesAt(const Transform& transform, const Layout& layout, int64_t first,
                          int64_t lanes) {
-  Sequences<T> sequences;
+  Sequences<T> sequences{};
   sequences.lanes = lanes;
   sequences.step = layout.step;
   const int64_t numbers = layout.elements == Elements::kReal ? 1 : 2;
@@ -165,9 +165,11 @@ class Plan {
 
 // So many sequences at once that the loops are wide, and that they stay in the cache; fewer where
 // there would be few blocks of them for threads to share. Results do not depend on it.
+template <typename T>
 int64_t LanesOf(int64_t n, int64_t count) {
+  constexpr int64_t kShort = 8192 / static_cast<int64_t>(sizeof(T));
   if (n > 16384) return 1;
-  if (n <= 2048 && count >= 2 * kMostLanes) return kMostLanes;
+  if (n <= kShort && count >= 2 * kMostLanes) return kMostLanes;
   return std::min<int64_t>(8, count);
 }
 
@@ -182,7 +184,7 @@ ms::Status Run(ms::Frame& frame, const Transform& transform) {
   const int64_t count = CountOf(transform);
   if (count == 0 || transform.n == 0) return ms::Status();
   const Plan<T> plan(transform);
-  const int64_t lanes = LanesOf(transform.n, count);
+  const int64_t lanes = LanesOf<T>(transform.n, count);
   const int64_t blocks = (count + lanes - 1) / lanes;
   const int64_t bytes = (plan.MemorySize(lanes) * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
   const double n = static_cast<double>(transform.n);
