@@ -25,8 +25,10 @@ uint64_t KeyOf(T x) {
     return FloatKey<uint64_t>(x);
   } else if constexpr (!std::is_integral_v<T>) {
     return FloatKey<uint32_t>(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    return static_cast<uint64_t>(x) ^ (uint64_t{1} << 63);
   } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<uint64_t>(int64_t{x}) ^ (uint64_t{1} << 63);
+    return static_cast<uint32_t>(int32_t{x}) ^ (uint32_t{1} << 31);
   } else {
     return x;
   }

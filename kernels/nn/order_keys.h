@@ -11,7 +11,7 @@ namespace millstream::kernels {
 
 // Writes the keys of elements [begin, begin + n) of an array to keys[0] to keys[n - 1]. Equal
 // elements have equal keys, zeros of either sign among them. The key of a NaN is 0, below those of
-// all numbers of its type.
+// all numbers of its type. Keys of types of at most 4 bytes are below 2^32.
 using MakeOrderKeys = void (*)(const void* elements, int64_t begin, int64_t n, uint64_t* keys);
 
 // The function for a type of TypesIn(kOrderedTypes); null for any other type.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/common/narrow_float.h"
@@ -91,6 +93,68 @@ TEST(TopKTest, NaNsComeLastAndZerosAreEqual) {
       TopPlaces<int64_t>(
           {3}, {std::numeric_limits<int64_t>::min(), -1, std::numeric_limits<int64_t>::max()}, 3),
       (std::vector<int32_t>{2, 1, 0}));
+}
+
+// Bits of all kinds: numbers of both signs, infinities, NaNs, zeros of both signs, many of them
+// equal, or of all sizes.
+template <typename T>
+std::vector<T> AnyNumbers(int64_t count, bool wide) {
+  std::mt19937_64 generator(5);
+  std::vector<T> values(static_cast<size_t>(count));
+  for (T& value : values) {
+    const uint64_t bits = generator();
+    const int64_t small = static_cast<int64_t>(bits % 41) - 20;
+    if constexpr (std::is_floating_point_v<T>) {
+      const T special[] = {T(0), -T(0), std::numeric_limits<T>::infinity(),
+                           -std::numeric_limits<T>::infinity(),
+                           std::numeric_limits<T>::quiet_NaN()};
+      value = bits % 7 == 0 ? special[bits / 7 % 5] : static_cast<T>(small);
+      if (wide && bits % 7 > 1) std::memcpy(&value, &bits, sizeof(value));
+    } else {
+      value = static_cast<T>(wide ? static_cast<int64_t>(bits) : small);
+    }
+  }
+  return values;
+}
+
+template <typename T>
+class LongRowTest : public ::testing::Test {};
+using LongRowTypes = ::testing::Types<float, double, int16_t, int32_t, int64_t, uint32_t, uint64_t>;
+TYPED_TEST_SUITE(LongRowTest, LongRowTypes);
+
+// Lengths and counts on both sides of the limits between the ways to sort.
+TYPED_TEST(LongRowTest, FindsWhatASortFinds) {
+  using T = TypeParam;
+  constexpr int64_t kRows = 2;
+  for (const int64_t size : {1023, 1024, 2047, 2048, 9001}) {
+    for (const bool wide : {false, true}) {
+      const std::vector<T> x = AnyNumbers<T>(kRows * size, wide);
+      for (const int64_t k : {size / 4 - 1, size / 4 + 1, size}) {
+        SCOPED_TRACE(ms::StrCat(size, " elements, k = ", k, wide ? ", wide" : ", narrow"));
+        std::vector<int32_t> places;
+        std::vector<T> values;
+        for (int64_t row = 0; row < kRows; ++row) {
+          const T* const begin = x.data() + row * size;
+          std::vector<int32_t> order(static_cast<size_t>(size));
+          std::iota(order.begin(), order.end(), 0);
+          // NaNs come last.
+          std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+            return begin[a] > begin[b] || (begin[a] == begin[a] && begin[b] != begin[b]);
+          });
+          for (int64_t i = 0; i < k; ++i) {
+            places.push_back(order[static_cast<size_t>(i)]);
+            values.push_back(begin[places.back()]);
+          }
+        }
+        KernelTester t("TopKV2");
+        PrepareTopK<T>({kRows, size}, x, static_cast<int32_t>(k), &t);
+        ASSERT_TRUE(IsOk(t.Run()));
+        EXPECT_EQ(t.Output<int32_t>(1), places);
+        // Signs of zeros and bits of NaNs are those of the elements.
+        EXPECT_EQ(std::memcmp(t.Output<T>(0).data(), values.data(), values.size() * sizeof(T)), 0);
+      }
+    }
+  }
 }
 
 TEST(TopKTest, WithoutElements) {
