@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -39,7 +38,8 @@ using CumulativeLoop = void (*)(const void* x, void* out, const Columns& columns
 
 struct CumulativeFunctions {
   MS_DType dtype;
-  CumulativeLoop loop;
+  CumulativeLoop columns;
+  CumulativeLoop rows;  // the same where a column's elements are neighbours (inner = 1), any count
 };
 
 // `Element` is the type of the tensor, T that of the computation.
@@ -100,8 +100,48 @@ void RunColumns(const void* x_base, void* out_base, const Columns& columns, int6
   }
 }
 
+// Computes kRows columns at once, each of which lies in a row of memory: the next operation of one
+// waits for the last, but not for those of others. More rows would fall into the same sets of the
+// first cache where their length is a power of two.
+constexpr int64_t kRows = 4;
+
+template <typename Op, typename T, int64_t kCount>
+void RunSomeRows(const T* x, T* out, const Columns& columns) {
+  using Computed = ComputeTypeOf<T>;
+  const int64_t length = columns.length;
+  const int64_t step = columns.reverse ? -1 : 1;
+  Computed so_far[kCount];
+  std::fill_n(so_far, kCount, Op::template Initial<T, Computed>());
+  int64_t at = columns.reverse ? length - 1 : 0;
+  for (int64_t i = 0; i < length; ++i, at += step) {
+    for (int64_t row = 0; row < kCount; ++row) {
+      const Computed before = so_far[row];
+      so_far[row] = Op::Apply(before, static_cast<Computed>(x[row * length + at]));
+      out[row * length + at] = static_cast<T>(columns.exclusive ? before : so_far[row]);
+    }
+  }
+}
+
+template <typename Op, typename T>
+void RunRows(const void* x_base, void* out_base, const Columns& columns, int64_t first,
+             int64_t count) {
+  const T* x = static_cast<const T*>(x_base) + first;
+  T* out = static_cast<T*>(out_base) + first;
+  int64_t row = 0;
+  for (; row + kRows <= count; row += kRows) {
+    RunSomeRows<Op, T, kRows>(x + row * columns.length, out + row * columns.length, columns);
+  }
+  for (; row < count; ++row) {
+    RunSomeRows<Op, T, 1>(x + row * columns.length, out + row * columns.length, columns);
+  }
+}
+
+template <typename Op, typename T>
+constexpr CumulativeFunctions LoopsOf() {
+  return {ms::DTypeOf<T>(), &RunColumns<Op, T>, &RunRows<Op, T>};
+}
 template <typename Op, typename... Ts>
-constexpr CumulativeFunctions kLoops[] = {{ms::DTypeOf<Ts>(), &RunColumns<Op, Ts>}...};
+constexpr CumulativeFunctions kLoops[] = {LoopsOf<Op, Ts>()...};
 
 // Integers wrap, by the loops of the unsigned ones.
 template <typename Op>
@@ -123,7 +163,7 @@ class CumulativeKernel {
   ms::Status Init(const ms::KernelInfo& info) {
     const CumulativeFunctions* functions = row_.table.Find(info.input_dtype(0));
     if (functions == nullptr) return NoLoopFor(info.input_dtype(0));
-    loop_ = functions->loop;
+    functions_ = functions;
     MS_TRY(info.Attr("exclusive", &exclusive_));
     return info.Attr("reverse", &reverse_);
   }
@@ -153,18 +193,23 @@ class CumulativeKernel {
     const int64_t inner = columns.inner;
     return ParallelRows(frame, columns.outer * inner, columns.length, row_.picoseconds,
                         [&](int64_t begin, int64_t end) {
+                          if (inner == 1) {
+                            functions_->rows(x, out, columns, begin * columns.length, end - begin);
+                            return;
+                          }
                           for (int64_t at = begin; at < end;) {
                             const int64_t column = at % inner;
                             const int64_t count = std::min({end - at, inner - column, kColumns});
-                            loop_(x, out, columns, at / inner * columns.length * inner + column,
-                                  count);
+                            functions_->columns(x, out, columns,
+                                                at / inner * columns.length * inner + column,
+                                                count);
                             at += count;
                           }
                         });
   }
 
   const Row& row_;
-  CumulativeLoop loop_ = nullptr;
+  const CumulativeFunctions* functions_ = nullptr;
   bool exclusive_ = false;
   bool reverse_ = false;
 };
@@ -172,10 +217,7 @@ class CumulativeKernel {
 template <typename Op>
 constexpr CumulativeKernel::Row kArithmetic = {kTable<Op>, 700};
 
-constexpr CumulativeFunctions kLogSumLoops[] = {{MS_FLOAT32, &RunColumns<LogSumOp, float>},
-                                                {MS_FLOAT64, &RunColumns<LogSumOp, double>},
-                                                {MS_FLOAT16, &RunColumns<LogSumOp, Float16>}};
-constexpr CumulativeKernel::Row kLogSum = {{kLogSumLoops, std::size(kLogSumLoops)}, 20000};
+constexpr CumulativeKernel::Row kLogSum = {{kLoops<LogSumOp, float, double, Float16>, 3}, 20000};
 
 ms::KernelOptions Options(std::vector<MS_DType> types) {
   return ms::KernelOptions()

@@ -70,6 +70,30 @@ TEST(CumulativeTest, ManyColumnsOnSeveralThreads) {
   EXPECT_EQ(Along("Cumsum", {kRows, kColumns}, x, 0), expected);
 }
 
+// Rows are computed some at a time, and those that are left one at a time.
+TEST(CumulativeTest, AnyNumberOfRowsGivesTheBitsOfOne) {
+  for (const Options options :
+       {Options{}, Options{true, false}, Options{false, true}, Options{true, true}}) {
+    for (const int64_t rows : {1, 3, 4, 5, 11}) {
+      constexpr int64_t kLength = 1001;
+      Floats x(static_cast<size_t>(rows * kLength));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = 1.0f / static_cast<float>(i % 97 + 1);
+      x[5] = -0.0f;
+      Floats expected(x.size());
+      for (int64_t row = 0; row < rows; ++row) {
+        float so_far = 0;
+        for (int64_t i = 0; i < kLength; ++i) {
+          const int64_t at = row * kLength + (options.reverse ? kLength - 1 - i : i);
+          const float before = so_far;
+          so_far += x[static_cast<size_t>(at)];
+          expected[static_cast<size_t>(at)] = options.exclusive ? before : so_far;
+        }
+      }
+      EXPECT_EQ(Along("Cumsum", {rows, kLength}, x, 1, options), expected) << rows << " rows";
+    }
+  }
+}
+
 TEST(CumulativeTest, OtherTypes) {
   EXPECT_EQ(Along<int8_t>("Cumsum", {3}, {100, 100, -1}, 0), (std::vector<int8_t>{100, -56, -57}));
   EXPECT_EQ(Along<int64_t>("Cumprod", {3}, {3, -2, 5}, 0), (std::vector<int64_t>{3, -6, -30}));
