@@ -1,4 +1,6 @@
 // Unique, UniqueWithCounts, their forms along an axis, and ListDiff.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -135,13 +137,7 @@ bool EqualsNothing(double key) { return key != key; }
 template <typename Key>
 class PlacesOfKeys {
  public:
-  explicit PlacesOfKeys(int64_t most_keys) {
-    while (slots_ < 2 * most_keys) {
-      slots_ *= 2;
-      --shift_;
-    }
-    places_.assign(static_cast<size_t>(slots_), kNone);
-  }
+  PlacesOfKeys() : places_(static_cast<size_t>(slots_), kNone) {}
 
   // The place of `key`, which is the next free one if the key is new.
   int64_t Find(const Key& key) {
@@ -149,21 +145,39 @@ class PlacesOfKeys {
       keys_.push_back(key);
       return static_cast<int64_t>(keys_.size()) - 1;
     }
-    const auto mask = static_cast<size_t>(slots_) - 1;
-    // The high bits of a product depend on all bits of the key (Knuth, multiplicative hashing).
-    size_t slot = (HashOf(key) * 0x9e3779b97f4a7c15u) >> shift_;
-    for (; places_[slot] != kNone; slot = (slot + 1) & mask) {
+    size_t slot = FirstSlot(key);
+    for (; places_[slot] != kNone; slot = NextSlot(slot)) {
       if (keys_[static_cast<size_t>(places_[slot])] == key) return places_[slot];
     }
-    places_[slot] = static_cast<int64_t>(keys_.size());
+    const auto place = static_cast<int64_t>(keys_.size());
+    places_[slot] = place;
     keys_.push_back(key);
-    return places_[slot];
+    if (2 * (place + 1) > slots_) Grow();
+    return place;
   }
 
  private:
   static constexpr int64_t kNone = -1;
-  int64_t slots_ = 2;  // a power of two, 2^(64 - shift_)
-  int shift_ = 63;
+
+  // The high bits of a product depend on all bits of the key (Knuth, multiplicative hashing).
+  size_t FirstSlot(const Key& key) const { return (HashOf(key) * 0x9e3779b97f4a7c15u) >> shift_; }
+  size_t NextSlot(size_t slot) const { return (slot + 1) & (static_cast<size_t>(slots_) - 1); }
+
+  // Of few different keys, a table in proportion to them stays in the caches.
+  void Grow() {
+    slots_ *= 4;
+    shift_ -= 2;
+    places_.assign(static_cast<size_t>(slots_), kNone);
+    for (size_t place = 0; place < keys_.size(); ++place) {
+      if (EqualsNothing(keys_[place])) continue;
+      size_t slot = FirstSlot(keys_[place]);
+      while (places_[slot] != kNone) slot = NextSlot(slot);
+      places_[slot] = static_cast<int64_t>(place);
+    }
+  }
+
+  int64_t slots_ = 256;  // a power of two, 2^(64 - shift_)
+  int shift_ = 56;
   std::vector<int64_t> places_;  // by slot
   std::vector<Key> keys_;        // by place
 };
@@ -181,6 +195,72 @@ struct Found {
     SetIndex(places, slice, place);
   }
 };
+
+// The integers of x, as unsigned ones in the same order, are in [least, least + width).
+struct IntegerRange {
+  uint64_t flipped;  // the bit that is inverted for that: the sign's, in signed types
+  uint64_t least;
+  uint64_t width;
+};
+
+template <typename Bits>
+IntegerRange RangeOf(const Bits* x, int64_t n, bool is_signed) {
+  const Bits flipped = is_signed ? static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1)) : Bits{0};
+  Bits least = std::numeric_limits<Bits>::max();
+  Bits most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const Bits value = x[i] ^ flipped;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  // All 2^64 numbers have width 0 here, one less than which is more than any limit.
+  return {flipped, least, static_cast<uint64_t>(most) - least + 1};
+}
+
+// Finds the places of `n` integers of a narrow range: a table has the place of each.
+template <typename Bits, typename Place>
+void FindInRange(const Bits* x, int64_t n, const IntegerRange& range, Place* places, Found* found) {
+  constexpr Place kNone = -1;
+  std::vector<Place> known(range.width, kNone);
+  for (int64_t i = 0; i < n; ++i) {
+    Place& place = known[(x[i] ^ range.flipped) - range.least];
+    if (place == kNone) {
+      place = static_cast<Place>(found->first.size());
+      found->first.push_back(i);
+      found->count.push_back(0);
+    }
+    ++found->count[static_cast<size_t>(place)];
+    places[i] = place;
+  }
+}
+
+// Finds the places of the integers of x, if their range is narrow for their number.
+template <typename Bits>
+bool FindIntegers(const ms::View& x, const ms::View& places, Found* found) {
+  constexpr uint64_t kMostSlotsAnElement = 4;
+  const Bits* const bits = x.data<Bits>();
+  const MS_DType dtype = x.dtype();
+  const bool is_signed =
+      dtype == MS_INT8 || dtype == MS_INT16 || dtype == MS_INT32 || dtype == MS_INT64;
+  const IntegerRange range = RangeOf(bits, x.size(), is_signed);
+  if (range.width - 1 >= kMostSlotsAnElement * static_cast<uint64_t>(x.size())) return false;
+  if (places.dtype() == MS_INT64) {
+    FindInRange(bits, x.size(), range, places.data<int64_t>(), found);
+  } else {
+    FindInRange(bits, x.size(), range, places.data<int32_t>(), found);
+  }
+  return true;
+}
+
+bool FindIntegers(const ms::View& x, const ms::View& places, Found* found) {
+  if (x.size() == 0) return false;
+  switch (ms::ElementSize(x.dtype())) {
+    case 1: return FindIntegers<uint8_t>(x, places, found);
+    case 2: return FindIntegers<uint16_t>(x, places, found);
+    case 4: return FindIntegers<uint32_t>(x, places, found);
+    default: return FindIntegers<uint64_t>(x, places, found);
+  }
+}
 
 // Inputs: x, and an axis in some ops. Outputs: the different slices in the order of their first
 // places, for each slice of x its place among them, and how often they come in some ops.
@@ -205,7 +285,10 @@ class Unique {
 
  private:
   static ms::Status FindElements(const ms::View& x, const ms::View& places, Found* found) {
-    PlacesOfKeys<Key> known(x.size());
+    if constexpr (std::is_same_v<Key, Bits>) {
+      if (FindIntegers(x, places, found)) return ms::Status();
+    }
+    PlacesOfKeys<Key> known;
     for (int64_t i = 0; i < x.size(); ++i) {
       Key key{};
       MS_TRY(ReadKey(x, i, &key));
