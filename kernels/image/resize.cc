@@ -11,6 +11,7 @@
 #include "kernels/common/type_table.h"
 #include "kernels/image/pixels.h"
 #include "kernels/image/taps.h"
+#include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
@@ -42,27 +43,48 @@ void SumRows(const Problem& p, int64_t image, int64_t row, float* widened, float
   }
 }
 
-// Sums pixels of a row into a row of the result. The compiler knows common numbers of channels; 0
-// stands for any other.
+// Channels that are summed at a time. The last of them may be none of the pixel's, so rows have
+// kBehind more floats, of any value, and what is written behind a pixel is overwritten by the next.
+constexpr int kVectorBytes = 16;
+constexpr int64_t kTogether = kLanes<float, kVectorBytes>;
+constexpr int64_t kBehind = kTogether - 1;
+
+// Sums pixels of a row into a row of the result, each of several channels. The compiler knows
+// common numbers of channels; 0 stands for any other.
 template <int kChannels>
 void SumColumns(const Problem& p, const float* row, float* result) {
   const int64_t channels = kChannels > 0 ? kChannels : p.channels;
+  const int64_t* const first = p.columns.first.data();
+  const int64_t* const begin = p.columns.begin.data();
   for (int64_t x = 0; x < p.columns.size(); ++x, result += channels) {
+    const float* const weights = p.columns.weights.data() + begin[x];
+    const int64_t count = begin[x + 1] - begin[x];
+    const float* const pixel = row + first[x] * channels;
+    for (int64_t c = 0; c < channels; c += kTogether) {
+      Vector<float, kVectorBytes> sum{};
+      for (int64_t k = 0; k < count; ++k) {
+        sum += weights[k] * Load<kVectorBytes>(pixel + k * channels + c);
+      }
+      Store(sum, result + c);
+    }
+  }
+}
+
+void SumColumnsOfOneChannel(const Problem& p, const float* row, float* result) {
+  for (int64_t x = 0; x < p.columns.size(); ++x) {
     const int64_t begin = p.columns.begin[x];
     const float* const weights = p.columns.weights.data() + begin;
     const int64_t count = p.columns.begin[x + 1] - begin;
-    const float* const pixel = row + p.columns.first[x] * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      float sum = 0;
-      for (int64_t k = 0; k < count; ++k) sum += weights[k] * pixel[k * channels + c];
-      result[c] = sum;
-    }
+    const float* const pixel = row + p.columns.first[x];
+    float sum = 0;
+    for (int64_t k = 0; k < count; ++k) sum += weights[k] * pixel[k];
+    result[x] = sum;
   }
 }
 
 void SumColumns(const Problem& p, const float* row, float* result) {
   switch (p.channels) {
-    case 1: return SumColumns<1>(p, row, result);
+    case 1: return SumColumnsOfOneChannel(p, row, result);
     case 3: return SumColumns<3>(p, row, result);
     case 4: return SumColumns<4>(p, row, result);
     default: return SumColumns<0>(p, row, result);
@@ -73,10 +95,10 @@ void SumColumns(const Problem& p, const float* row, float* result) {
 void ResizeRows(const Problem& p, int64_t begin, int64_t end) {
   const int64_t length = p.width * p.channels;
   const int64_t new_length = p.columns.size() * p.channels;
-  std::vector<float> rows(2 * length + new_length);
+  std::vector<float> rows(2 * length + new_length + 2 * kBehind);
   float* const widened = rows.data();
   float* const sum = widened + length;
-  float* const result = sum + length;
+  float* const result = sum + length + kBehind;
   for (int64_t row = begin; row < end; ++row) {
     SumRows(p, row / p.rows.size(), row % p.rows.size(), widened, sum);
     SumColumns(p, sum, result);
