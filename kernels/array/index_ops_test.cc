@@ -106,6 +106,35 @@ TEST(OneHotTest, PutsTheNewAxisAnywhere) {
   }
 }
 
+// Values of equal bytes and of others, in elements of all sizes.
+template <typename T>
+void ExpectOneHot(T on, T off) {
+  constexpr int64_t kDepth = 37;
+  const std::vector<int32_t> indices = RandomIndices(500, -2, kDepth + 2, 13);
+  std::vector<T> expected;
+  for (const int32_t index : indices) {
+    for (int64_t i = 0; i < kDepth; ++i) expected.push_back(i == index ? on : off);
+  }
+  KernelTester t("OneHot");
+  t.Attr("T", ms::DTypeOf<T>()).Attr("TI", MS_INT32).Attr("axis", -1);
+  t.Outputs({ms::DTypeOf<T>()});
+  t.Input<int32_t>({500}, indices).ConstInput<int32_t>({}, {kDepth});
+  t.Input<T>({}, {on}).template Input<T>({}, {off});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.Output<T>(0), expected);
+}
+
+TEST(OneHotTest, WritesAnyValues) {
+  ExpectOneHot<float>(1, 0);
+  ExpectOneHot<float>(0, -1.5f);
+  ExpectOneHot<int8_t>(3, -7);
+  ExpectOneHot<int16_t>(1, 258);
+  ExpectOneHot<int32_t>(0, -1);
+  ExpectOneHot<int64_t>(-1, int64_t{1} << 40);
+  ExpectOneHot<std::complex<double>>({1, 2}, {0, 0});
+  ExpectOneHot<std::complex<double>>({0, 0}, {0, 2});
+}
+
 TEST(OneHotTest, RefusesANegativeDepth) {
   KernelTester t("OneHot");
   t.Attr("T", MS_FLOAT32).Attr("TI", MS_INT32).Attr("axis", -1).Outputs({MS_FLOAT32});

@@ -1,6 +1,8 @@
 // OneHot.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "framework/plugin/plugin.hpp"
@@ -28,17 +30,39 @@ struct [[gnu::packed, gnu::may_alias]] Cell16 {
   uint64_t high;
 };
 
+// The function of the library that sets bytes writes faster than a loop over elements: almost
+// always, off_value is zero.
+template <typename T>
+bool IsOneByte(const T& value) {
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  return std::all_of(bytes, bytes + sizeof(T),
+                     [&](unsigned char byte) { return byte == bytes[0]; });
+}
+
+template <typename T>
+void FillRow(T value, bool is_one_byte, int64_t n, T* row) {
+  if (is_one_byte) {
+    unsigned char byte = 0;
+    std::memcpy(&byte, &value, 1);
+    std::memset(static_cast<void*>(row), byte, static_cast<size_t>(n) * sizeof(T));
+  } else {
+    std::fill_n(row, n, value);
+  }
+}
+
 template <typename Index, typename T>
 ms::Status Fill(ms::Frame& frame, const OneHotGeometry& geometry, const Index* indices, T on, T off,
                 T* output) {
   const int64_t depth = geometry.depth;
   const int64_t inner = geometry.inner;
   if (inner == 1) {
+    const bool is_one_byte = IsOneByte(off);
     return StoppableFor(frame, geometry.outer, 2 + static_cast<uint64_t>(depth) * sizeof(T) / 8,
                         [=](uint64_t begin, uint64_t end) {
                           for (uint64_t i = begin; i < end; ++i) {
                             T* row = output + i * static_cast<uint64_t>(depth);
-                            std::fill_n(row, depth, off);
+                            FillRow(off, is_one_byte, depth, row);
                             const int64_t index = static_cast<int64_t>(indices[i]);
                             if (index >= 0 && index < depth) row[index] = on;
                           }
