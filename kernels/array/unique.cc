@@ -137,10 +137,13 @@ bool EqualsNothing(double key) { return key != key; }
 template <typename Key>
 class PlacesOfKeys {
  public:
-  PlacesOfKeys() : places_(static_cast<size_t>(slots_), kNone) {}
+  // `most_keys` is how many there are at most.
+  explicit PlacesOfKeys(int64_t most_keys)
+      : most_keys_(most_keys), places_(static_cast<size_t>(slots_), kNone) {}
 
   // The place of `key`, which is the next free one if the key is new.
   int64_t Find(const Key& key) {
+    ++num_searched_;
     if (EqualsNothing(key)) {  // and would be searched for among all of its kind
       keys_.push_back(key);
       return static_cast<int64_t>(keys_.size()) - 1;
@@ -163,10 +166,15 @@ class PlacesOfKeys {
   size_t FirstSlot(const Key& key) const { return (HashOf(key) * 0x9e3779b97f4a7c15u) >> shift_; }
   size_t NextSlot(size_t slot) const { return (slot + 1) & (static_cast<size_t>(slots_) - 1); }
 
-  // Of few different keys, a table in proportion to them stays in the caches.
+  // Of few different keys, a table in proportion to them stays in the caches. Where most keys
+  // differ, it is made for all of them at once, because each time that it grows all are searched
+  // for again.
   void Grow() {
-    slots_ *= 4;
-    shift_ -= 2;
+    const bool most_differ = 2 * static_cast<int64_t>(keys_.size()) > num_searched_;
+    do {
+      slots_ *= 4;
+      shift_ -= 2;
+    } while (most_differ && slots_ < 2 * most_keys_);
     places_.assign(static_cast<size_t>(slots_), kNone);
     for (size_t place = 0; place < keys_.size(); ++place) {
       if (EqualsNothing(keys_[place])) continue;
@@ -176,6 +184,8 @@ class PlacesOfKeys {
     }
   }
 
+  const int64_t most_keys_;
+  int64_t num_searched_ = 0;
   int64_t slots_ = 256;  // a power of two, 2^(64 - shift_)
   int shift_ = 56;
   std::vector<int64_t> places_;  // by slot
@@ -288,7 +298,7 @@ class Unique {
     if constexpr (std::is_same_v<Key, Bits>) {
       if (FindIntegers(x, places, found)) return ms::Status();
     }
-    PlacesOfKeys<Key> known;
+    PlacesOfKeys<Key> known(x.size());
     for (int64_t i = 0; i < x.size(); ++i) {
       Key key{};
       MS_TRY(ReadKey(x, i, &key));

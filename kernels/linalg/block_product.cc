@@ -141,9 +141,10 @@ void SubtractProduct(const BlockProduct<Complex>& product, int64_t begin, int64_
   for (int64_t i = 0; i < product.m; ++i) {
     for (int64_t d = 0; d < product.k; ++d) {
       const Complex factor = product.a[i * product.a_row_step + d * product.a_column_step];
-      SubtractMultiple(end - begin, product.conjugate_a ? std::conj(factor) : factor,
-                       product.b + d * product.b_step + begin,
-                       product.c + i * product.c_step + begin);
+      // Not the inline loop for few numbers: contracted here, it would have other bits.
+      internal::SubtractLongMultiple(end - begin, product.conjugate_a ? std::conj(factor) : factor,
+                                     product.b + d * product.b_step + begin,
+                                     product.c + i * product.c_step + begin);
     }
   }
 }
