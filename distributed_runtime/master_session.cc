@@ -19,6 +19,10 @@
 namespace millstream {
 namespace {
 
+// How long tasks are waited for that are told of the end of a session.
+constexpr absl::Duration kClosePatience = absl::Seconds(2);
+// The same if it has not begun, as some task does not answer: its client waits to hear which.
+constexpr absl::Duration kGiveUpPatience = absl::Milliseconds(100);
 // How long the clock of a task is asked for.
 constexpr absl::Duration kClockPatience = absl::Seconds(1);
 // Behind the name of a task: what has the range about its clock.
@@ -81,6 +85,7 @@ StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<W
   std::shared_ptr<MasterSession> session(
       new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
   MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline, watch));
+  session->has_begun_ = true;
   return session;
 }
 
@@ -388,8 +393,8 @@ void MasterSession::Close() {
   }
   // A task that does not answer has lost the session already, or notices by itself.
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
-  RequestAll("CloseWorkerSession", std::move(requests), SteadyNow() + absl::Seconds(2), take)
-      .IgnoreError();
+  const absl::Duration patience = has_begun_ ? kClosePatience : kGiveUpPatience;
+  RequestAll("CloseWorkerSession", std::move(requests), SteadyNow() + patience, take).IgnoreError();
 }
 
 }  // namespace millstream

@@ -19,7 +19,8 @@ constexpr int64_t kMegabyte = 1 << 20;
 // Keeps a tensor that somebody else may want the memory of.
 class User final : public DeviceUser {
  public:
-  explicit User(Tensor kept = Tensor()) : kept_(std::move(kept)) {}
+  User() = default;
+  explicit User(Tensor kept) : kept_(std::move(kept)) {}
   void DropKeptMemory() override { kept_ = Tensor(); }
 
  private:

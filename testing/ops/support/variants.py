@@ -7,7 +7,7 @@ from typing import Any
 
 import millstream as tf
 from millstream._impl.ops import gen_ops
-from testing.ops.support.gradient import Check, spread
+from testing.ops.support.gradient import Check, NotCompared, spread
 
 
 def _list_of(x: Any) -> Any:
@@ -17,7 +17,9 @@ def _list_of(x: Any) -> Any:
     )
 
 
-def check_of_lists(move: Callable[[Any], Any], count: int) -> Check:
+def check_of_lists(
+    move: Callable[[Any], Any], count: int, no_second_order: NotCompared | None = None
+) -> Check:
     """Check the gradient of what lists hold that an op moves.
 
     Parameters
@@ -26,6 +28,8 @@ def check_of_lists(move: Callable[[Any], Any], count: int) -> Check:
         Makes a vector of lists of a vector of two.
     count
         How many lists it makes.
+    no_second_order
+        As in `Check`.
     """
 
     def build(x: Any, y: Any) -> list[Any]:
@@ -35,4 +39,5 @@ def check_of_lists(move: Callable[[Any], Any], count: int) -> Check:
         ]
         return [tf.square(element) for element in elements]
 
-    return Check(build, (spread("in_one_list", 2), spread("in_the_other", 3)))
+    inputs = (spread("in_one_list", 2), spread("in_the_other", 3))
+    return Check(build, inputs, no_second_order=no_second_order)
