@@ -96,36 +96,6 @@ Status GradientOfAddGrad(GradientContext* context) {
   return absl::OkStatus();
 }
 
-// The values go back to their parts: numbers are joined as the values were.
-Status ConcatGradient(GradientContext* context) {
-  GraphBuilder* builder = context->builder();
-  MS_ASSIGN_OR_RETURN(const int64_t dim, context->Attr<int64_t>("concat_dim"));
-  const int count = context->num_inputs() / 3;
-  std::vector<Output> indices;
-  std::vector<Output> numbers;
-  std::vector<Output> shapes;
-  std::vector<Output> begins = {builder->Int32(0)};
-  std::vector<Output> sizes;
-  for (int i = 0; i < count; ++i) {
-    indices.push_back(context->input(i));
-    shapes.push_back(context->input(2 * count + i));
-    sizes.push_back(builder->Op("Size", {context->input(count + i)}));
-    begins.push_back(builder->Op("AddV2", {begins[i], sizes[i]}));
-    numbers.push_back(builder->Op("Range", {begins[i], begins[i + 1], builder->Int32(1)}));
-  }
-  const Node* joined =
-      builder->Variadic("SparseConcat", {indices, numbers, shapes}, {{"concat_dim", dim}});
-  const Output inverse = builder->Op("InvertPermutation", {OutputOf(joined, 1)});
-  const Output dy = builder->Op("GatherV2", {context->dy(1), inverse, builder->Int32(0)});
-  const auto vector = [&](Output scalar) {
-    return builder->Op("Reshape", {scalar, builder->Int32Vector({1})});
-  };
-  for (int i = 0; i < count; ++i) {
-    context->SetDx(count + i, builder->Op("Slice", {dy, vector(begins[i]), vector(sizes[i])}));
-  }
-  return absl::OkStatus();
-}
-
 Status FillEmptyRowsGradient(GradientContext* context) {
   const Node* gradients =
       context->builder()->NodeOf("SparseFillEmptyRowsGrad", {context->output(3), context->dy(1)});
@@ -380,7 +350,7 @@ Status MatMulGradient(GradientContext* context) {
 MILLSTREAM_GRADIENT("SparseReorder", ReorderGradient);
 MILLSTREAM_GRADIENT("SparseSlice", SliceGradient);
 MILLSTREAM_GRADIENT("SparseSliceGrad", GradientOfSliceGrad);
-MILLSTREAM_GRADIENT("SparseConcat", ConcatGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("SparseConcat");
 MILLSTREAM_GRADIENT("SparseSplit", SplitGradient);
 MILLSTREAM_GRADIENT("SparseFillEmptyRows", FillEmptyRowsGradient);
 MILLSTREAM_GRADIENT("SparseFillEmptyRowsGrad", GradientOfFillGrad);

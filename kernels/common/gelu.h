@@ -8,8 +8,8 @@
 namespace millstream::kernels {
 
 // erf within 5e-7, by a quotient of polynomials in x² that was fitted to it on [0, 3.92].
-// From there on the nearest float32 is 1. Takes two thirds of the time of Erf (vector_math.h), whose
-// last digits are lost in x/2 (1 + erf(x/√2)) anyway.
+// From there on the nearest float32 is 1. Takes two thirds of the time of Erf (vector_math.h),
+// whose last digits are lost in x/2 (1 + erf(x/√2)) anyway.
 inline float FittedErf(float x) {
   const float size = std::fabs(x);
   const float s = size > 3.92f ? 15.3664f : x * x;

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def test_a_loop_takes_turns_on_devices_of_two_processes(cluster: Cluster) -> Non
             with tf.device(_ON_WORKER):
                 return count + 1, tf.negative(doubled)
 
-        def goes_on(count: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+        def goes_on(count: tf.Tensor, _: tf.Tensor) -> Any:
             return tf.less(count, 5)
 
         _, result = tf.while_loop(goes_on, grow, [tf.constant(0), x])

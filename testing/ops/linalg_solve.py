@@ -149,9 +149,9 @@ def _make_equations(source: Source, op: Any) -> Case:
         places = [slice(None) if source.chance(0.6) else slice(1) for _ in batch]
         missing = source.integer(0, len(batch))
         if source.chance(0.5):
-            matrix = matrix[tuple([*[0] * missing, *places[missing:]])] if matrix.size else matrix
+            matrix = matrix[(*[0] * missing, *places[missing:])] if matrix.size else matrix
         elif right.size:
-            right = right[tuple([*[0] * missing, *places[missing:]])]
+            right = right[(*[0] * missing, *places[missing:])]
     if source.chance(0.08):
         other = right[0] if batch and batch[0] > 0 else right[None]
         right = source.pick((right[..., :0, :], other))

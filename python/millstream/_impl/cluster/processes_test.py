@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,8 @@ with tf.Session(server.target, config=config) as sess:
         sess.run(total)
 """
 
-# Forks while it has a server and a session over two tasks; the child's interpreter ends as any other.
+# Forks while it has a server and a session over two tasks. The child's interpreter ends as any
+# other.
 _FORK = """
 import os, sys
 import millstream as tf
@@ -206,7 +208,7 @@ def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
     listening = socket.create_server((host, int(port)))
     processes = [other]
 
-    sleep = targets.time.sleep
+    sleep = time.sleep
 
     def replace(seconds: float) -> None:
         listening.close()
@@ -216,7 +218,7 @@ def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
 
     # Only an error that names a task is waited for.
     monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
-    monkeypatch.setattr(targets.time, "sleep", replace)
+    monkeypatch.setattr(time, "sleep", replace)
     try:
         with tf.Graph().as_default(), tf.Session(f"grpc://{master}") as sess:
             assert len(sess.list_devices()) == 2

@@ -93,8 +93,8 @@ def script(
     for option in options:
         if not option.startswith("-") or "\n" in option:
             raise ValueError(f"options: expected options of sbatch, got {option!r}")
-    # Jobs that share a host differ in their ports, unless they are 190 apart or one has more than 64
-    # tasks on that host. Ports from 32,768 on are those that the system gives to connections.
+    # Jobs that share a host differ in their ports, unless they are 190 apart or one has more than
+    # 64 tasks on that host. Ports from 32,768 on are those that the system gives to connections.
     chosen = "$((20000 + SLURM_JOB_ID % 190 * 64))" if port is None else str(port)
     if credentials is None:
         access = "MILLSTREAM_CLUSTER_INSECURE=1"

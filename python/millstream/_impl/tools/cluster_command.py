@@ -147,7 +147,9 @@ def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for parser, what in ((job, "the secret"), (batch, "the folder")):
         access = parser.add_mutually_exclusive_group(required=True)
-        access.add_argument("--credentials", help=f"{what} with certificates, and a token if there is one")
+        access.add_argument(
+            "--credentials", help=f"{what} with certificates, and a token if there is one"
+        )
         access.add_argument(
             "--insecure", action="store_true", help="there are none: the network is closed"
         )
