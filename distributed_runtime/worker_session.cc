@@ -78,15 +78,18 @@ StatusOr<std::shared_ptr<Executable>> WorkerSession::Compile(
 // Variables outlive the program that made them. One of the same name, but of another type or shape,
 // is that of another program: here it begins anew.
 Status WorkerSession::DropOtherVariables(const StepSignature& signature) {
-  if (devices_.empty()) return absl::OkStatus();
-  const DeviceName& here = devices_[0]->description().parsed_name;
+  const auto is_here = [this](const DeviceName& asked) {
+    return absl::c_any_of(devices_, [&asked](const std::unique_ptr<Device>& device) {
+      return asked.Fits(device->description().parsed_name);
+    });
+  };
   const StatusOr<PrunedGraph> pruned = Prune(graph_, signature);
   if (!pruned.ok()) return absl::OkStatus();  // compiling says it better
   for (const Node* node : pruned->nodes) {
     if (node->op().name != "VarHandleOp") continue;
     const StatusOr<DeviceName> asked = DeviceName::Parse(graph_.Device(node));
     const std::optional<HandleInfo> handle = graph_.Facts(node->output(0)).handle;
-    if (!asked.ok() || !asked->Fits(here) || !handle.has_value()) continue;
+    if (!asked.ok() || !is_here(*asked) || !handle.has_value()) continue;
     const std::string container = node->Attr<std::string>("container").value_or("");
     std::string name = node->Attr<std::string>("shared_name").value_or("");
     if (name.empty()) name = node->name();
@@ -257,10 +260,7 @@ void WorkerSession::Close() {
 bool WorkerSession::HasIdleDevices() const {
   return absl::c_all_of(devices_, [](const std::unique_ptr<Device>& device) {
     DeviceMemory* const memory = device->memory();
-    if (memory == nullptr) return true;
-    if (memory->LostError().ok()) return memory->ForgetAbandoned();
-    memory->AwaitEndOfLost();
-    return true;
+    return memory == nullptr || memory->ForgetAbandonedOrLost();
   });
 }
 

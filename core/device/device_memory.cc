@@ -164,11 +164,13 @@ bool DeviceMemory::ForgetAbandoned() {
   return true;
 }
 
-void DeviceMemory::AwaitEndOfLost() {
+bool DeviceMemory::ForgetAbandonedOrLost() {
+  if (LostError().ok()) return ForgetAbandoned();
   for (DeviceStream* stream :
        {to_device_.get(), from_peer_.get(), compute_.get(), to_host_.get()}) {
     stream->Sync().IgnoreError();
   }
+  return true;
 }
 
 void DeviceMemory::Close() {

@@ -105,8 +105,8 @@ class DeviceMemory {
   void SetReclaimer(std::function<void()> reclaim) { reclaim_ = std::move(reclaim); }
   // Returns true if the work of all steps that were abandoned before the call is complete.
   bool ForgetAbandoned();
-  // Waits until what runs on the device has ended. REQUIRES: the device is lost.
-  void AwaitEndOfLost();
+  // The same, but waits if the device is lost: what runs there ends soon.
+  bool ForgetAbandonedOrLost();
   bool HasAbandoned() const { return forgotten_.load() < abandoned_.load(); }
   // Waits until all work is complete. If there is abandoned work, destroys the streams instead.
   // Nothing can be enqueued afterwards. Idempotent.

@@ -4,6 +4,12 @@
 
 namespace millstream {
 
+// What one has for its copies may be memory of another, so all are closed before the first one
+// goes.
+SharedDevices::~SharedDevices() {
+  for (DeviceMemory* const memory : Memories()) memory->Close();
+}
+
 StatusOr<DeviceList> SharedDevices::Create(const std::map<std::string, int>& counts) {
   const auto open = [this](const PluginDevice& device, const std::string& name) {
     return Open(device, name);
@@ -58,7 +64,14 @@ std::vector<DeviceMemory*> SharedDevices::Memories() const {
   std::vector<DeviceMemory*> memories;
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, device] : devices_) memories.push_back(device->memory());
+  for (const auto& device : lost_) memories.push_back(device->memory());
   return memories;
+}
+
+bool SharedDevices::HasLost() const {
+  const std::vector<DeviceMemory*> memories = Memories();
+  return std::any_of(memories.begin(), memories.end(),
+                     [](const DeviceMemory* memory) { return !memory->LostError().ok(); });
 }
 
 void SharedDevices::KeepUntilIdle(std::shared_ptr<DeviceUser> user) {
@@ -75,7 +88,7 @@ void SharedDevices::LetGo() {
   }
   if (users.empty()) return;
   bool all_idle = true;
-  for (DeviceMemory* const memory : Memories()) all_idle &= memory->ForgetAbandoned();
+  for (DeviceMemory* const memory : Memories()) all_idle &= memory->ForgetAbandonedOrLost();
   if (all_idle) return;
   absl::MutexLock lock(&mutex_);
   left_.insert(left_.end(), users.begin(), users.end());
@@ -90,7 +103,7 @@ void SharedDevices::Close() {
   }
   if (users.empty()) return;
   for (DeviceMemory* const memory : Memories()) {
-    if (!memory->ForgetAbandoned()) memory->Close();
+    if (!memory->ForgetAbandonedOrLost()) memory->Close();
   }
 }
 

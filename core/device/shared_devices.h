@@ -35,6 +35,7 @@ class SharedDevices {
  public:
   // The device names begin with `task`.
   explicit SharedDevices(std::string task) : task_(std::move(task)) {}
+  ~SharedDevices();
   SharedDevices(const SharedDevices&) = delete;
   SharedDevices& operator=(const SharedDevices&) = delete;
 
@@ -44,6 +45,8 @@ class SharedDevices {
   // Has the user release what it keeps, as long as it exists, when the memory of a device is
   // exhausted.
   void AddUser(std::weak_ptr<DeviceUser> user) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether one of the devices is lost, or was and has been opened again.
+  bool HasLost() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps a session whose steps have ended, because what they left at work on a device needs its
   // kernels. It is let go by a later call of LetGo, when that work is complete, or by Close.
@@ -57,6 +60,7 @@ class SharedDevices {
   StatusOr<std::unique_ptr<Device>> Open(const PluginDevice& device, const std::string& name)
       ABSL_LOCKS_EXCLUDED(mutex_);
   const Device* Find(const std::string& name) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Those of lost devices, too.
   std::vector<DeviceMemory*> Memories() const ABSL_LOCKS_EXCLUDED(mutex_);
   void Reclaim() ABSL_LOCKS_EXCLUDED(mutex_);
 

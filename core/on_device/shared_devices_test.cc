@@ -130,6 +130,32 @@ TEST_F(SharedDevicesTest, AUserIsKeptUntilWhatItLeftIsComplete) {
   EXPECT_TRUE(memory()->CopyToDevice(Tensor::Scalar(1.0f)).ok());
 }
 
+TEST_F(SharedDevicesTest, AUserIsLetGoWhenTheDeviceOfItsWorkIsLostAndOpenedAgain) {
+  LeaveHangingCopy();
+  auto user = std::make_shared<User>();
+  const std::weak_ptr<User> kept = user;
+  shared_.KeepUntilIdle(std::move(user));
+  EXPECT_FALSE(shared_.HasLost());
+  SetOnSims(0, "lost", 1);
+  EXPECT_TRUE(shared_.HasLost());
+  const DeviceList again = NewList();
+  EXPECT_TRUE(shared_.HasLost());
+  shared_.LetGo();
+  EXPECT_TRUE(kept.expired());
+}
+
+// The device that has the source is destroyed before the one that has the copy.
+TEST_F(SharedDevicesTest, ACopyThatHangsAtTheEndKeepsTheMemoryOfItsSource) {
+  DeviceMemory* const source = Find(devices_, "SIM:1")->memory();
+  const StatusOr<Tensor> made = source->CopyToDevice(Tensor::Scalar(5.0f));
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_TRUE(memory()->CanCopyFrom(*source));
+  SetOnSims(0, "hang_copy", 1);
+  EXPECT_TRUE(memory()->CopyFromPeer(*made, nullptr).ok());
+  AwaitHangOnSims(0);
+  memory()->NoteAbandoned();
+}
+
 TEST_F(SharedDevicesTest, AtTheEndADeviceThatHangsIsClosed) {
   LeaveHangingCopy();
   auto user = std::make_shared<User>();
