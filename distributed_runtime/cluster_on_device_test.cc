@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/graph/graph_builder.h"
 #include "core/on_device/device_session_fixture.h"
+#include "distributed_runtime/cluster_session.h"
+#include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
 #include "framework/testing/hang_guard.h"
 #include "gmock/gmock.h"
@@ -155,6 +159,27 @@ TEST_F(ClusterOnDeviceTest, AVariableOfAnotherTasksDeviceIsPulledAndPushedTo) {
   ExpectError(Error(value), absl::StatusCode::kFailedPrecondition, {"v"});
   ASSERT_EQ(Execute({assign}, feeds), absl::OkStatus());
   EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(1, 2));
+}
+
+// As one of another program does where it asks for the task alone.
+TEST_F(ClusterOnDeviceTest, AVariableOfAnotherShapeOnADeviceBeginsAnew) {
+  for (const int64_t size : {1, 5}) {
+    Graph own;
+    GraphBuilder builder(&own, "");
+    builder.set_device(NameOf(1, "SIM:1"));
+    const GraphBuilder::Attrs attrs = {{"dtype", DataType::kFloat},
+                                       {"shape", PartialShape::Vector(size)},
+                                       {"shared_name", std::string("v")}};
+    const Output handle = builder.Op("VarHandleOp", {}, attrs);
+    const Tensor value = Tensor::Vector<float>(std::vector<float>(size, 1.0f));
+    StepSignature signature;
+    signature.targets = {builder.NodeOf("AssignVariableOp", {handle, builder.Const(value)})};
+    ASSERT_TRUE(builder.ok()) << builder.status();
+    const auto opened = CreateClusterSession(&own, servers_[0]->target(), "",
+                                             LoopbackTransport::Global(), absl::InfiniteFuture());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ((*opened)->Run(signature, {}, {}, RunOptions()), absl::OkStatus());
+  }
 }
 
 TEST_F(ClusterOnDeviceTest, WhatComesFromADeviceIsAskedFor) {

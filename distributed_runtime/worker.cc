@@ -60,12 +60,13 @@ Status SetOptions(const std::string& session, const std::string& server,
   return absl::OkStatus();
 }
 
-// Variables on a device that is lost have no value any more.
+// Variables on a device that is lost have no value any more. A session that has begun since may
+// have assigned another one.
 void DropLost(const ResourceManager& resources) {
   for (const ResourceRef<Variable>& variable : resources.Variables()) {
     const StatusOr<Tensor> value = variable->Read();
     if (!value.ok() || !value->is_on_device()) continue;
-    if (!MemoryOf(*value)->LostError().ok()) variable->Drop();
+    if (!MemoryOf(*value)->LostError().ok()) variable->DropIf(*value);
   }
 }
 
@@ -153,9 +154,10 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::CreateSession(uint64_t handle,
     arguments.resources->KeepFirst("", Collectives::kName,
                                    MakeResource<IsolatedCollectives>(collectives_, handle));
   }
-  DropLost(*resources_);
   MS_ASSIGN_OR_RETURN(std::shared_ptr<WorkerSession> session,
                       WorkerSession::Create(std::move(arguments)));
+  // Now that the session has those that it uses again.
+  if (devices_->HasLost()) DropLost(*resources_);
   if (!sessions_.Add(handle, session)) {
     return errors::AlreadyExists("the session ", handle, " exists in ", task_);
   }

@@ -77,6 +77,8 @@ class Variable : public Resource {
   Status Destroy();
   // Makes the variable uninitialized.
   void Drop() override;
+  // The same if its value is still `before`, which Read gave and the caller holds.
+  void DropIf(const Tensor& before) { ReplaceIf(before, FirstValue()); }
   bool KeepsItsName() const override { return true; }
 
   // ---- For writers that hold the gate over several calls ----

@@ -113,6 +113,16 @@ TEST_F(VariableTest, AValueIsReplacedIfNobodyElseHasWritten) {
   EXPECT_FALSE(variable_.IsInitialized());
 }
 
+TEST_F(VariableTest, AValueIsDroppedIfNobodyElseHasWritten) {
+  ASSERT_EQ(variable_.Assign(Filled(1)), absl::OkStatus());
+  const Tensor first = variable_.Read().value();
+  ASSERT_EQ(variable_.Assign(Filled(2)), absl::OkStatus());
+  variable_.DropIf(first);
+  EXPECT_TRUE(TensorsEqual(variable_.Read().value(), Filled(2)));
+  variable_.DropIf(variable_.Read().value());
+  EXPECT_FALSE(variable_.IsInitialized());
+}
+
 TEST_F(VariableTest, NoReplacementIsLostBetweenThreads) {
   constexpr int kEach = 200;
   ASSERT_EQ(variable_.Assign(Filled(0)), absl::OkStatus());
