@@ -161,7 +161,7 @@ TEST_F(ClusterOnDeviceTest, AVariableOfAnotherTasksDeviceIsPulledAndPushedTo) {
   EXPECT_THAT(Elements<float>(Value(value)), ElementsAre(1, 2));
 }
 
-// As one of another program does where it asks for the task alone.
+// As one that asks for the task alone does.
 TEST_F(ClusterOnDeviceTest, AVariableOfAnotherShapeOnADeviceBeginsAnew) {
   for (const int64_t size : {1, 5}) {
     Graph own;
