@@ -19,12 +19,10 @@
 namespace millstream {
 namespace {
 
-// How long tasks are waited for that are told of the end of a session.
-constexpr absl::Duration kClosePatience = absl::Seconds(2);
-// The same if it has not begun, as some task does not answer: its client waits to hear which.
-constexpr absl::Duration kGiveUpPatience = absl::Milliseconds(100);
 // How long the clock of a task is asked for.
 constexpr absl::Duration kClockPatience = absl::Seconds(1);
+// How long tasks have to end their share of a session.
+constexpr absl::Duration kClosePatience = absl::Seconds(2);
 // Behind the name of a task: what has the range about its clock.
 constexpr char kClockSuffix[] = "/clock";
 
@@ -85,7 +83,6 @@ StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<W
   std::shared_ptr<MasterSession> session(
       new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
   MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline, watch));
-  session->has_begun_ = true;
   return session;
 }
 
@@ -93,6 +90,7 @@ MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, in
     : worker_(std::move(worker)), handle_(handle), timeout_ms_(timeout_ms) {
   const size_t num_tasks = worker_->peers()->tasks().size();
   uses_.resize(num_tasks);
+  has_begun_.resize(num_tasks);
   senders_.resize(num_tasks);
   knows_devices_.resize(num_tasks);
   is_in_doubt_.resize(num_tasks);
@@ -154,6 +152,7 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
     deadline = std::min(deadline, watch->Ask(t, SteadyNow()));
   }
   const auto take = [&](size_t i, PayloadReader* response) -> Status {
+    has_begun_[tasks[i]] = true;
     proto::CreateWorkerSessionResponse message;
     MS_RETURN_IF_ERROR(DecodeMessage(response, &message));
     MS_ASSIGN_OR_RETURN(const DeviceSet devices, DecodeDevices(message.devices()));
@@ -389,12 +388,20 @@ void MasterSession::Close() {
     if (!uses_[t]) continue;
     const ClusterTask& task = worker_->peers()->tasks()[t];
     StatusOr<std::shared_ptr<Channel>> channel = worker_->peers()->ChannelTo(task.name);
-    if (channel.ok()) requests.push_back({task.name, *channel, EncodeMessage(request)});
+    if (!channel.ok()) continue;
+    if (has_begun_[t]) {
+      requests.push_back({task.name, *std::move(channel), EncodeMessage(request)});
+      continue;
+    }
+    // Who asked for the session learns at once that the task does not answer, and not when it has
+    // not answered this either.
+    StartRequest(channel->get(), "CloseWorkerSession", EncodeMessage(request),
+                 SteadyNow() + kClosePatience, [](const Status&, PayloadReader*) {});
   }
   // A task that does not answer has lost the session already, or notices by itself.
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
-  const absl::Duration patience = has_begun_ ? kClosePatience : kGiveUpPatience;
-  RequestAll("CloseWorkerSession", std::move(requests), SteadyNow() + patience, take).IgnoreError();
+  RequestAll("CloseWorkerSession", std::move(requests), SteadyNow() + kClosePatience, take)
+      .IgnoreError();
 }
 
 }  // namespace millstream

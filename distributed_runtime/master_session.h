@@ -104,11 +104,11 @@ class MasterSession {
   const std::shared_ptr<Worker> worker_;
   const uint64_t handle_;
   const int64_t timeout_ms_;  // of steps that have none; 0: none
-  bool has_begun_ = false;    // in all tasks; set before others see the session
   std::shared_ptr<WorkerSession> here_;
   DeviceSet devices_;
   std::vector<KernelTypes> kernel_types_;  // of the tasks that are used
   std::vector<bool> uses_;                 // by task
+  std::vector<bool> has_begun_;            // by task: whether it has said so
   Cancellation closing_;
   RequestWaits registering_;           // a lost task, and the end of the session, end them
   std::atomic<int64_t> num_steps_{0};  // prepared

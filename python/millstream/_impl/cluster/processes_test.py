@@ -228,6 +228,32 @@ def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
             process.communicate()
 
 
+def test_a_client_waits_for_a_task_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = free_addresses(2)
+    spec = repr({"worker": hosts})
+    processes = [_start(_SERVE, spec, "worker", str(i), output=True) for i in range(2)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"listens\n"
+    processes[1].send_signal(signal.SIGSTOP)
+    sleep = targets.time.sleep
+
+    def go_on(seconds: float) -> None:
+        processes[1].send_signal(signal.SIGCONT)
+        sleep(seconds)
+
+    # Only an error that names a task is waited for.
+    monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
+    monkeypatch.setattr(targets.time, "sleep", go_on)
+    try:
+        with tf.Graph().as_default(), tf.Session(f"grpc://{hosts[0]}") as sess:
+            assert len(sess.list_devices()) == 2
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:
     with tf.Graph().as_default():
         variables, total = _variables()
