@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/passes/known_values.h"
@@ -40,11 +41,13 @@ absl::Span<const Output> JoinedValues(const StepOps& ops, const StepOp& op) {
   return absl::MakeConstSpan(op.inputs).subspan(is_old ? 1 : 0, op.inputs.size() - 1);
 }
 
-// A convolution with a bias and perhaps an activation, but no other tensor that is added.
-bool IsConvolution(const StepOp& op) {
+// A convolution with a bias and perhaps an activation, but no other tensor that is added. Its shapes
+// are known: one that is not would keep all others from being prepared when the plan is made.
+bool IsConvolution(const StepOps& ops, const StepOp& op) {
   constexpr size_t kInputs = 3;  // image, filter, bias
+  const auto is_known = [&](const Output& input) { return ops.KnownShape(input) != nullptr; };
   return op.type() == "_FusedConv2D" && op.inputs.size() == kInputs && !op.must_run &&
-         !op.names_kernel();
+         !op.names_kernel() && absl::c_all_of(op.inputs, is_known);
 }
 
 bool AreAlike(const StepOp& a, const StepOp& b) {
@@ -75,7 +78,7 @@ Status FuseAt(StepOps* ops, int i) {
   std::vector<int> members;
   for (const Output& value : values) {
     const int member = ops->Producer(value);
-    if (member < 0 || ops->OnlyReader(value) != i || !IsConvolution(ops->op(member))) {
+    if (member < 0 || ops->OnlyReader(value) != i || !IsConvolution(*ops, ops->op(member))) {
       return absl::OkStatus();
     }
     members.push_back(member);

@@ -108,6 +108,17 @@ TEST_F(FuseConcatsTest, NotWhereATensorIsAdded) {
   EXPECT_EQ(Joined({Concat({Op("Relu", {sum}), Branch(image, 1, 8)})}), 0);
 }
 
+// The others' filters are then still prepared when the plan is made. The result's shape is known from
+// the other branch.
+TEST_F(FuseConcatsTest, NotWhereAShapeIsNotKnown) {
+  const Output image = Images();
+  const Output rows = Op("Where", {FedValue("rows", Numbers({2}))});
+  const Output some = Op("GatherNd", {Images(), rows}, {{"Tindices", DataType::kInt64}});
+  const Output joined = Concat({Branch(image, 1, 8), Branch(some, 3, 8)});
+  EXPECT_EQ(Joined({joined}), 0);
+  EXPECT_EQ(Saved({joined}), 2 * 2);
+}
+
 TEST_F(FuseConcatsTest, NotAlongOtherDimensions) {
   const Output image = Images();
   EXPECT_EQ(Joined({Concat({Branch(image, 1, 8), Branch(image, 3, 8)}, 1)}), 0);
