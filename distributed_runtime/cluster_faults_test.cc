@@ -188,6 +188,16 @@ TEST_F(ClusterFaultsTest, AStuckStepKeepsNoOtherSession) {
   stuck.join();
 }
 
+// A client that has lost its session by the stop asks for another one at once, while the task still
+// listens.
+TEST_F(ClusterFaultsTest, AMasterThatStopsBeginsNoSession) {
+  servers_[0]->master()->Stop();
+  ExpectError(TryOpen(0).status(), absl::StatusCode::kUnavailable,
+              {"/job:worker/replica:0/task:0 has stopped"});
+  EXPECT_THAT(SessionsIn(0), IsEmpty());
+  EXPECT_TRUE(Eventually([&] { return SessionsIn(1).empty(); }));
+}
+
 TEST_F(ClusterFaultsTest, TheStepsOfASilentMasterEndAndItsSessionStays) {
   session = Open(0);
   const Status status = RunDuring([this] {

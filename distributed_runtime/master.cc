@@ -50,7 +50,10 @@ StatusOr<std::shared_ptr<MasterSession>> Master::CreateSession(const std::string
   MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
                       MasterSession::Create(worker_, incarnation_, config, deadline, &watch_));
   sessions_.Add(session->handle(), session);
-  return session;
+  if (!is_stopping_) return session;
+  // Stop may have closed the others before.
+  sessions_.Close(session->handle());
+  return absl::UnavailableError(absl::StrCat("the task ", worker_->task(), " has stopped"));
 }
 
 Status Master::Reset(absl::Span<const std::string> containers) {

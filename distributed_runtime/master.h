@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_MASTER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,7 +28,7 @@ class Master : public std::enable_shared_from_this<Master> {
  public:
   explicit Master(std::shared_ptr<Worker> worker);
 
-  // See MasterSession::Create.
+  // See MasterSession::Create. UNAVAILABLE after Stop.
   StatusOr<std::shared_ptr<MasterSession>> CreateSession(const std::string& config,
                                                          absl::Time deadline);
   // Ends a session. Does nothing if there is none.
@@ -39,8 +40,9 @@ class Master : public std::enable_shared_from_this<Master> {
   // sessions of this master.
   Status Reset(absl::Span<const std::string> containers);
   void CloseAll() { sessions_.CloseAll(); }
-  // The same, and waits for what EndAbandoned has begun.
+  // The same, and waits for what EndAbandoned has begun. No session begins from then on.
   void Stop() {
+    is_stopping_ = true;
     CloseAll();
     sessions_.AwaitClosed();
   }
@@ -84,6 +86,7 @@ class Master : public std::enable_shared_from_this<Master> {
   SessionTable<MasterSession> sessions_;
   Leases leases_;  // of clients in other processes
   TaskWatch watch_;
+  std::atomic<bool> is_stopping_{false};
   absl::Mutex mutex_;
   // By task: the heartbeats since one was answered.
   std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);
