@@ -41,8 +41,9 @@ absl::Span<const Output> JoinedValues(const StepOps& ops, const StepOp& op) {
   return absl::MakeConstSpan(op.inputs).subspan(is_old ? 1 : 0, op.inputs.size() - 1);
 }
 
-// A convolution with a bias and perhaps an activation, but no other tensor that is added. Its shapes
-// are known: one that is not would keep all others from being prepared when the plan is made.
+// A convolution with a bias and perhaps an activation, but no other tensor that is added. Its
+// shapes are known: one that is not would keep all others from being prepared when the plan is
+// made.
 bool IsConvolution(const StepOps& ops, const StepOp& op) {
   constexpr size_t kInputs = 3;  // image, filter, bias
   const auto is_known = [&](const Output& input) { return ops.KnownShape(input) != nullptr; };

@@ -108,8 +108,8 @@ TEST_F(FuseConcatsTest, NotWhereATensorIsAdded) {
   EXPECT_EQ(Joined({Concat({Op("Relu", {sum}), Branch(image, 1, 8)})}), 0);
 }
 
-// The others' filters are then still prepared when the plan is made. The result's shape is known from
-// the other branch.
+// The others' filters are then still prepared when the plan is made. The result's shape is known
+// from the other branch.
 TEST_F(FuseConcatsTest, NotWhereAShapeIsNotKnown) {
   const Output image = Images();
   const Output rows = Op("Where", {FedValue("rows", Numbers({2}))});
