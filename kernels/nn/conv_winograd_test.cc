@@ -295,7 +295,7 @@ TEST(WinogradTest, AFilterMayBeAConstant) {
 TEST(WinogradTest, PlansOfOneFilterKeepOneTransformedCopy) {
   const Case c = {1, 14, 14, 40, 70};
   const std::vector<float> w = Fractions(c.filter_size(), 17);
-  const std::vector<float> equal = w;
+  const std::vector<float> equal(w.begin(), w.end());  // elsewhere in memory
   std::vector<float> other = w;
   other.back() = 2;
   ConvWinograd plan(c.Shape(), 1);

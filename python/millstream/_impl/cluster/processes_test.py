@@ -236,7 +236,7 @@ def test_a_client_waits_for_a_task_that_stands_still(monkeypatch: pytest.MonkeyP
         assert process.stdout is not None
         assert process.stdout.readline() == b"listens\n"
     processes[1].send_signal(signal.SIGSTOP)
-    sleep = targets.time.sleep
+    sleep = time.sleep
 
     def go_on(seconds: float) -> None:
         processes[1].send_signal(signal.SIGCONT)
@@ -244,7 +244,7 @@ def test_a_client_waits_for_a_task_that_stands_still(monkeypatch: pytest.MonkeyP
 
     # Only an error that names a task is waited for.
     monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
-    monkeypatch.setattr(targets.time, "sleep", go_on)
+    monkeypatch.setattr(time, "sleep", go_on)
     try:
         with tf.Graph().as_default(), tf.Session(f"grpc://{hosts[0]}") as sess:
             assert len(sess.list_devices()) == 2
