@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from testing.conformance.gradient_check import (
@@ -22,8 +20,8 @@ _COMPARED = [named for named in _WANTED if named[1].no_second_order is None]
 _LACKING = [named for named in _WANTED if isinstance(named[1].no_second_order, LacksGradient)]
 
 
-def _names(checks: list[_Named]) -> Callable[[int], str]:
-    return lambda index: f"{checks[index][0]}-{index}"
+def _names(checks: list[_Named]) -> list[str]:
+    return [f"{op}-{index}" for index, (op, _) in enumerate(checks)]
 
 
 @pytest.mark.parametrize("known", [Known.SHAPES, Known.NOTHING], ids=lambda known: known.name)
