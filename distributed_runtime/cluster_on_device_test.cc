@@ -84,6 +84,22 @@ class ClusterOnDeviceTest : public ClusterTest {
     for (const DeviceInfo& device : session->ListDevices()) names.push_back(device.name);
     return names;
   }
+  // Runs `y`, which is on SIM:1 of the second task, and closes the session while that device hangs
+  // in it. The session there, which has still to free its state.
+  std::weak_ptr<WorkerSession> CloseWhileItHangs(const Output& y) {
+    session = Open(0);
+    EXPECT_THAT(Elements<float>(Value(y, feeds)), ElementsAre(-1, -2));
+    const std::weak_ptr<WorkerSession> kept = servers_[1]->worker()->sessions()[0];
+    SetOnSims(1, "hang_work", 1);
+    std::thread closing([this] {
+      AwaitHangOnSims(1);
+      EXPECT_EQ(session->Close(), absl::OkStatus());
+    });
+    EXPECT_EQ(Error(y, feeds).code(), absl::StatusCode::kCancelled);
+    closing.join();
+    session.reset();
+    return kept;
+  }
 
   Output x;
   std::vector<Feed> feeds;
@@ -323,17 +339,7 @@ TEST_F(ClusterOnDeviceTest, ADeviceThatIsLostInACopyIsNamedAndOpenedAgainForTheN
 
 TEST_F(ClusterOnDeviceTest, ASessionWhoseDeviceHangsCanBeClosedAndOthersGoOnWhenItDoesNot) {
   const Output y = OpThere(1, "SIM:1", "Neg", {x});
-  session = Open(0);
-  EXPECT_THAT(Elements<float>(Value(y, feeds)), ElementsAre(-1, -2));
-  const std::weak_ptr<WorkerSession> kept = servers_[1]->worker()->sessions()[0];
-  SetOnSims(1, "hang_work", 1);
-  std::thread closing([this] {
-    AwaitHangOnSims(1);
-    EXPECT_EQ(session->Close(), absl::OkStatus());
-  });
-  EXPECT_EQ(Error(y, feeds).code(), absl::StatusCode::kCancelled);
-  closing.join();
-  session.reset();
+  const std::weak_ptr<WorkerSession> kept = CloseWhileItHangs(y);
   servers_[1]->Beat();
   EXPECT_FALSE(kept.expired());  // its kernel has still to run
   SetOnSims(1, "hang_work", 0);
@@ -347,17 +353,7 @@ TEST_F(ClusterOnDeviceTest, ASessionWhoseDeviceHangsCanBeClosedAndOthersGoOnWhen
 
 TEST_F(ClusterOnDeviceTest, AServerWhoseDeviceHangsCanBeStopped) {
   const Output y = OpThere(1, "SIM:1", "Neg", {x});
-  session = Open(0);
-  EXPECT_THAT(Elements<float>(Value(y, feeds)), ElementsAre(-1, -2));
-  const std::weak_ptr<WorkerSession> kept = servers_[1]->worker()->sessions()[0];
-  SetOnSims(1, "hang_work", 1);
-  std::thread closing([this] {
-    AwaitHangOnSims(1);
-    EXPECT_EQ(session->Close(), absl::OkStatus());
-  });
-  EXPECT_EQ(Error(y, feeds).code(), absl::StatusCode::kCancelled);
-  closing.join();
-  session.reset();
+  const std::weak_ptr<WorkerSession> kept = CloseWhileItHangs(y);
   servers_[1].reset();
   EXPECT_TRUE(Eventually([&] { return kept.expired(); }));
 }

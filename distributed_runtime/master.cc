@@ -18,8 +18,8 @@ namespace millstream {
 namespace {
 
 // How long a request for a session waits for tasks. Clients repeat it. They wait longer for the
-// answer (two seconds, in the front end), so that they learn which task did not answer.
-constexpr absl::Duration kBeginPatience = absl::Milliseconds(1500);
+// answer (three seconds, in the front end), so that they learn which task did not answer.
+constexpr absl::Duration kBeginPatience = absl::Seconds(2);
 // In heartbeats: how long a task that does not answer is not taken for lost.
 constexpr int kTaskPatience = 4;
 // In heartbeats: how long a session outlasts its client.

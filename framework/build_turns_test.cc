@@ -32,6 +32,26 @@ class OtherBuilder {
   std::thread thread_;
 };
 
+// A thread that is asked several times whether it goes on gets the turn after `turn`, and not
+// before.
+void ExpectTheNextWaitsForTheEnd(Turns* turns, int key, Turns::Turn* turn) {
+  std::atomic<int> calls{0};
+  absl::Notification has_turn;
+  std::thread other([&] {
+    const Turns::Turn later(turns, key, [&calls] {
+      ++calls;
+      return absl::OkStatus();
+    });
+    EXPECT_EQ(later.status(), absl::OkStatus());
+    has_turn.Notify();
+  });
+  EXPECT_TRUE(Eventually([&calls] { return calls > 2; }));
+  EXPECT_FALSE(has_turn.HasBeenNotified());
+  turn->End();
+  EXPECT_TRUE(Eventually(has_turn));
+  other.join();
+}
+
 TEST(BuildTurnsTest, AKeyIsBuiltByOneThreadAtATime) {
   Turns turns;
   std::atomic<int> builders{0};
@@ -96,21 +116,7 @@ TEST(BuildTurnsTest, AThreadThatIsAskedWhetherToGoOnGetsTheTurnWhenItEnds) {
   Turns turns;
   const int key = 1;
   Turns::Turn turn(&turns, key);
-  std::atomic<int> calls{0};
-  absl::Notification has_turn;
-  std::thread other([&] {
-    const Turns::Turn later(&turns, key, [&calls] {
-      ++calls;
-      return absl::OkStatus();
-    });
-    EXPECT_EQ(later.status(), absl::OkStatus());
-    has_turn.Notify();
-  });
-  EXPECT_TRUE(Eventually([&calls] { return calls > 0; }));
-  EXPECT_FALSE(has_turn.HasBeenNotified());
-  turn.End();
-  EXPECT_TRUE(Eventually(has_turn));
-  other.join();
+  ExpectTheNextWaitsForTheEnd(&turns, key, &turn);
 }
 
 TEST(BuildTurnsTest, AThreadMayTakeAnotherTurnAfterTheEndOfIts) {
@@ -157,20 +163,7 @@ TEST(BuildTurnsTest, ATurnThatWasLentIsItsThreadsAgain) {
   const int key = 1;
   Turns::Turn turn(&turns, key);
   turn.Lend([&] { const Turns::Turn inner(&turns, key); });
-  std::atomic<int> calls{0};
-  absl::Notification has_turn;
-  std::thread other([&] {
-    const Turns::Turn later(&turns, key, [&calls] {
-      ++calls;
-      return absl::OkStatus();
-    });
-    has_turn.Notify();
-  });
-  EXPECT_TRUE(Eventually([&calls] { return calls > 2; }));
-  EXPECT_FALSE(has_turn.HasBeenNotified());
-  turn.End();
-  EXPECT_TRUE(Eventually(has_turn));
-  other.join();
+  ExpectTheNextWaitsForTheEnd(&turns, key, &turn);
 }
 
 TEST(BuildTurnsTest, ATurnThatHasEndedLendsNothing) {

@@ -85,7 +85,7 @@ class Panel {
   }
 
  private:
-  // An odd number of cache lines.
+  // Of doubles, an odd number of cache lines.
   static int64_t StepOf(int64_t height) { return ((height / 8 + 1) | 1) * 8; }
 
   template <typename Fn>

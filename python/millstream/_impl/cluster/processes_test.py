@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,29 +196,24 @@ def test_a_server_that_takes_connections_late_is_reached() -> None:
         relay.communicate()
 
 
-def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
+def _expect_client_waits(
+    master: str,
+    processes: list[subprocess.Popen[bytes]],
+    mend: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    master, silent = free_addresses(2)
-    spec = repr({"worker": [master, silent]})
-    other = _start(_SERVE, spec, "worker", "0", output=True)
-    assert other.stdout is not None
-    assert other.stdout.readline() == b"listens\n"
-    host, _, port = silent.rpartition(":")
-    listening = socket.create_server((host, int(port)))
-    processes = [other]
+    """Open a session over two tasks, of which one is silent until `mend` is called.
 
+    The client calls it when it has got an error that names a task: only such a one is waited for.
+    """
     sleep = time.sleep
 
-    def replace(seconds: float) -> None:
-        listening.close()
-        if len(processes) == 1:
-            processes.append(_start(_SERVE, spec, "worker", "1"))
+    def mend_and_sleep(seconds: float) -> None:
+        mend()
         sleep(seconds)
 
-    # Only an error that names a task is waited for.
     monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
-    monkeypatch.setattr(time, "sleep", replace)
+    monkeypatch.setattr(time, "sleep", mend_and_sleep)
     try:
         with tf.Graph().as_default(), tf.Session(f"grpc://{master}") as sess:
             assert len(sess.list_devices()) == 2
@@ -228,30 +223,41 @@ def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
             process.communicate()
 
 
+def _start_and_await(spec: str, task: int) -> subprocess.Popen[bytes]:
+    """Start a worker, and wait until it listens."""
+    process = _start(_SERVE, spec, "worker", str(task), output=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"listens\n"
+    return process
+
+
+def test_a_client_waits_for_a_task_that_takes_connections_and_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    master, silent = free_addresses(2)
+    spec = repr({"worker": [master, silent]})
+    processes = [_start_and_await(spec, 0)]
+    host, _, port = silent.rpartition(":")
+    listening = socket.create_server((host, int(port)))
+
+    def replace() -> None:
+        listening.close()
+        if len(processes) == 1:
+            processes.append(_start(_SERVE, spec, "worker", "1"))
+
+    _expect_client_waits(master, processes, replace, monkeypatch)
+
+
 def test_a_client_waits_for_a_task_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = free_addresses(2)
     spec = repr({"worker": hosts})
-    processes = [_start(_SERVE, spec, "worker", str(i), output=True) for i in range(2)]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"listens\n"
+    processes = [_start_and_await(spec, task) for task in range(2)]
     processes[1].send_signal(signal.SIGSTOP)
-    sleep = time.sleep
 
-    def go_on(seconds: float) -> None:
+    def go_on() -> None:
         processes[1].send_signal(signal.SIGCONT)
-        sleep(seconds)
 
-    # Only an error that names a task is waited for.
-    monkeypatch.setattr(targets, "_MASTER_PATIENCE", 0.0)
-    monkeypatch.setattr(time, "sleep", go_on)
-    try:
-        with tf.Graph().as_default(), tf.Session(f"grpc://{hosts[0]}") as sess:
-            assert len(sess.list_devices()) == 2
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
+    _expect_client_waits(hosts[0], processes, go_on, monkeypatch)
 
 
 def test_a_client_of_a_master_in_another_process(cluster: Cluster) -> None:

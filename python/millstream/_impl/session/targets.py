@@ -16,9 +16,9 @@ from millstream._impl.base import errors, package
 _LOG = logging.getLogger("millstream")
 
 _DISTRIBUTION = "millstream_cluster"  # pip install millstream[cluster]
-# How long one attempt waits for tasks that do not answer. A master in another process answers
-# within a second and a half, and says which they are (kBeginPatience).
-_TURN_MS = 2000
+# How long one attempt waits for tasks that do not answer. A master in another process waits two
+# seconds for them, and says which they are (kBeginPatience).
+_TURN_MS = 3000
 _PAUSE = 0.1  # between attempts, in seconds
 _NEWS_PERIOD = 10.0  # between messages
 _MASTER_PATIENCE = 10.0  # how long nobody may be at the target itself
