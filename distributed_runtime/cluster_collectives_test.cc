@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/tensor_coding.h"
 #include "distributed_runtime/testing/collectives_fixture.h"
 #include "framework/testing/hang_guard.h"
@@ -385,26 +384,11 @@ TEST_F(ClusterCollectivesTest, RequestsThatMakeNoSenseAreRefused) {
 }
 
 TEST_F(ClusterCollectivesTest, MembersThatComeWithoutTheirTensorAreRefused) {
-  const ResourceRef<ClusterCollectives>& leader = servers_[0]->worker()->collectives();
   for (const auto kind : {CollectiveSpec::Kind::kReduce, CollectiveSpec::Kind::kGather,
                           CollectiveSpec::Kind::kReduceScatter}) {
     CollectiveSpec spec = Spec(2);
     spec.kind = kind;
-    proto::JoinCollectiveRequest request;
-    EncodeSpec(spec, request.mutable_operation());
-    request.set_version(kMessageVersion);
-    request.set_task("/job:worker/replica:0/task:1");
-    request.set_member(Device(1));
-    PayloadReader reader(EncodeMessage(request));
-    Status status;
-    const Reply reply([&status](const Status&, Payload response) {
-      PayloadReader answer(std::move(response));
-      proto::StatusMessage message;
-      ASSERT_TRUE(DecodeMessage(&answer, &message).ok());
-      status = DecodeStatus(message);
-    });
-    EXPECT_TRUE(leader->Handle("JoinCollective", &reader, reply));
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    ExpectError(JoinWithoutTensor(spec), absl::StatusCode::kInvalidArgument, {});
   }
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "distributed_runtime/collective_coding.h"
 #include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/tensor_coding.h"
@@ -46,24 +45,6 @@ class ClusterCollectivesVersionsTest : public ClusterCollectivesTest {
         def_.cluster().job(0).tasks().at(0), std::make_shared<OtherTask>(std::move(leader)));
     MS_RETURN_IF_ERROR(other.status());
     return RunOn(1, sum).status();
-  }
-  // What the leader says to a member that has such messages.
-  Status Join(int version) {
-    proto::JoinCollectiveRequest request;
-    EncodeSpec(Spec(2), request.mutable_operation());
-    request.set_version(version);
-    request.set_task(kMember);
-    request.set_member(Device(1));
-    PayloadReader reader(EncodeMessage(request));
-    Status status;
-    const Reply reply([&status](const Status&, Payload response) {
-      PayloadReader answer(std::move(response));
-      proto::StatusMessage message;
-      ASSERT_TRUE(DecodeMessage(&answer, &message).ok());
-      status = DecodeStatus(message);
-    });
-    EXPECT_TRUE(servers_[0]->worker()->collectives()->Handle("JoinCollective", &reader, reply));
-    return status;
   }
   static std::string Own() { return absl::StrCat("version ", kMessageVersion); }
 };
@@ -105,9 +86,10 @@ TEST_F(ClusterCollectivesVersionsTest, AnOldLeaderThatKnowsTheRequestIsRefusedBy
 }
 
 TEST_F(ClusterCollectivesVersionsTest, MembersOfOtherVersionsAreRefusedByBothVersions) {
-  ExpectError(Join(0), absl::StatusCode::kFailedPrecondition,
+  ExpectError(JoinWithoutTensor(Spec(2), 0), absl::StatusCode::kFailedPrecondition,
               {kLeader, kMember, "version 4 or older", Own()});
-  ExpectError(Join(kMessageVersion + 1), absl::StatusCode::kFailedPrecondition,
+  ExpectError(JoinWithoutTensor(Spec(2), kMessageVersion + 1),
+              absl::StatusCode::kFailedPrecondition,
               {kLeader, kMember, absl::StrCat("version ", kMessageVersion + 1), Own()});
 }
 

@@ -10,8 +10,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "distributed_runtime/collective_coding.h"
+#include "distributed_runtime/rpc.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
 #include "framework/testing/hang_guard.h"
+#include "millstream/distributed_runtime/protos/step_messages.pb.h"
 
 namespace millstream {
 
@@ -91,6 +94,25 @@ class ClusterCollectivesTest : public ClusterTest {
     spec.group_size = group_size;
     spec.group_key = 1;
     return spec;
+  }
+  // What the first task, the leader, says to a member of the second one that comes with messages of
+  // this version and without a tensor.
+  Status JoinWithoutTensor(const CollectiveSpec& spec, int version = kMessageVersion) {
+    proto::JoinCollectiveRequest request;
+    EncodeSpec(spec, request.mutable_operation());
+    request.set_version(version);
+    request.set_task("/job:worker/replica:0/task:1");
+    request.set_member(Device(1));
+    PayloadReader reader(EncodeMessage(request));
+    Status status;
+    const Reply reply([&status](const Status&, Payload response) {
+      PayloadReader answer(std::move(response));
+      proto::StatusMessage message;
+      ASSERT_TRUE(DecodeMessage(&answer, &message).ok());
+      status = DecodeStatus(message);
+    });
+    EXPECT_TRUE(servers_[0]->worker()->collectives()->Handle("JoinCollective", &reader, reply));
+    return status;
   }
   // Whether the leader knows that the device of a task waits.
   static bool HasArrived(const ResourceRef<ClusterCollectives>& leader, int64_t group_size,
