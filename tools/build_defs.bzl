@@ -50,6 +50,13 @@ KERNEL_LOOP_COPTS = [
     "//conditions:default": ["-fvect-cost-model=dynamic"],
 })
 
+# With all of -O3: there are few loops here.
+_PRODUCT_COPTS = [
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
+
 # What kernel libraries are compiled with, by what their loops are (ms_kernel_library). Each of these
 # sets of options has a header that is parsed once (tools/precompiled).
 KERNEL_LOOPS = {
@@ -62,11 +69,11 @@ KERNEL_LOOPS = {
         "-fno-trapping-math",
     ],
     "updates": KERNEL_LOOP_COPTS + ["-fno-math-errno"],
-    # With all of -O3: there are few loops here.
-    "products": [
-        "-O3",
-        "-fno-math-errno",
-        "-fno-trapping-math",
+    "products": _PRODUCT_COPTS,
+    # Multiplications and additions in one, where the set has them (kernels/simd/instruction_set.h).
+    "fused_products": _PRODUCT_COPTS + [
+        "-ffp-contract=fast",
+        "-DMS_FUSED_MULTIPLY_ADD",
     ],
 }
 

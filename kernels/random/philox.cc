@@ -35,8 +35,8 @@ constexpr int kBlocks = kLanes<uint64_t, kBytes>;
 inline void MultiplyLow(const Words<16>& a, const Words<16>& b, Words<16>* product) {
   *product = (Words<16>)_mm_mul_epu32((__m128i)a, (__m128i)b);
 }
-__attribute__((target("avx2,fma"))) inline void MultiplyLow(const Words<32>& a, const Words<32>& b,
-                                                            Words<32>* product) {
+__attribute__((target("avx2"))) inline void MultiplyLow(const Words<32>& a, const Words<32>& b,
+                                                        Words<32>* product) {
   *product = (Words<32>)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 __attribute__((target("avx2,fma,avx512f"))) inline void MultiplyLow(const Words<64>& a,

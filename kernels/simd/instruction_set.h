@@ -12,8 +12,11 @@
 // has to choose between copies of one function for different sets.
 // device_plugins/cpu:wide_code_test reads the plugin's machine code for that.
 //
-// Fused multiply-add is among the sets, and compilers may not contract to it (ms_kernel_library),
-// so that a loop that does the same operations in the same order gives the same bits in every set.
+// Compilers may not contract to fused multiply-add (ms_kernel_library), so that a loop that does
+// the same operations in the same order gives the same bits in every set. Only the products of
+// matrices are compiled for it. AVX2 leaves it out elsewhere, because GCC 12 makes fused operations
+// of sums and differences in turn, as complex products have them, whatever it is told. AVX-512
+// cannot leave it out: complex numbers have loops for it by hand (kernels/linalg).
 #ifndef MILLSTREAM_KERNELS_SIMD_INSTRUCTION_SET_H_
 #define MILLSTREAM_KERNELS_SIMD_INSTRUCTION_SET_H_
 
@@ -68,7 +71,11 @@ inline constexpr InstructionSet kWidestOnFloats =
 // -----------------------------------------------------------------------------------
 
 #if defined(__x86_64__)
+#if defined(MS_FUSED_MULTIPLY_ADD)
 #define MS_IN_AVX2 __attribute__((target("avx2,fma"), flatten, noinline))
+#else
+#define MS_IN_AVX2 __attribute__((target("avx2"), flatten, noinline))
+#endif
 #define MS_IN_AVX512 \
   __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq"), flatten, noinline))
 #endif
