@@ -257,6 +257,35 @@ TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
   }
 }
 
+// Their squares are below the range of double, or have lost bits there.
+TYPED_TEST(FactorsTest, VectorsOfSmallColumnsBesideALargeOneAreOrthonormal) {
+  using T = TypeParam;
+  for (const double size : {1e-155, 1e-161, 1e-170, 1e-300}) {
+    Matrix<T> x = Random<T>(6, 4);
+    for (int64_t i = 0; i < 6; ++i) {
+      for (int64_t j = 1; j < 4; ++j) x.at(i, j) *= size;
+    }
+    KernelTester factors("Qr");
+    factors.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", false);
+    factors.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+    factors.Input<T>({6, 4}, x.elements);
+    ASSERT_TRUE(IsOk(factors.Run()));
+    const Matrix<T> q = OutputOf<T>(factors, 0);
+    q.Adjoint().Times(q).ExpectNear(Identity<T>(4));
+    q.Times(OutputOf<T>(factors, 1)).ExpectNear(x);
+    KernelTester values("Svd");
+    values.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", false).Attr("compute_uv", true);
+    values.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+    values.Input<T>({6, 4}, x.elements);
+    ASSERT_TRUE(IsOk(values.Run()));
+    const Matrix<T> u = OutputOf<T>(values, 1);
+    const Matrix<T> v = OutputOf<T>(values, 2);
+    u.Adjoint().Times(u).ExpectNear(Identity<T>(4));
+    v.Adjoint().Times(v).ExpectNear(Identity<T>(4));
+    u.Scaled(values.Output<T>(0)).Times(v.Adjoint()).ExpectNear(x);
+  }
+}
+
 TYPED_TEST(FactorsTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
   using T = TypeParam;
   for (const int64_t n : {1, 2, 6, 131}) {

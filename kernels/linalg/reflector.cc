@@ -12,6 +12,9 @@ double ImaginaryPart(Complex x) { return x.imag(); }
 double WithParts(double re, double, const double*) { return re; }
 Complex WithParts(double re, double im, const Complex*) { return {re, im}; }
 
+// Squares that sum to less may have lost bits below the range of double, or all of them.
+constexpr double kLeastSquares = 1e-250;
+
 // The numbers that an element has.
 constexpr int64_t PartsOf(const double*) { return 1; }
 constexpr int64_t PartsOf(const Complex*) { return 2; }
@@ -24,9 +27,19 @@ Reflection<T> MakeReflector(int64_t n, T* x) {
   const T alpha = x[0];
   const auto* const numbers = reinterpret_cast<const double*>(x + 1);
   const double rest = SumOfProducts((n - 1) * parts, numbers, numbers);
+  const double squares = RealPart(Product(alpha, Conjugate(alpha))) + rest;
+  if (squares < kLeastSquares) {
+    // A part of a matrix may be small beside the rest. Scaling changes neither v nor tau.
+    int exponent = 0;
+    if (ScaleToOne(n, x, &exponent) && exponent != 0) {
+      Reflection<T> scaled = MakeReflector(n, x);
+      scaled.beta = std::ldexp(scaled.beta, exponent);
+      return scaled;
+    }
+  }
   x[0] = T(1);
   if (rest == 0 && ImaginaryPart(alpha) == 0) return {T(0), RealPart(alpha)};
-  const double norm = std::sqrt(RealPart(Product(alpha, Conjugate(alpha))) + rest);
+  const double norm = std::sqrt(squares);
   const double beta = RealPart(alpha) >= 0 ? -norm : norm;
   const T scale = T(1) / (alpha - beta);
   for (int64_t i = 1; i < n; ++i) x[i] = Product(x[i], scale);

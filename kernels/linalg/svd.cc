@@ -122,7 +122,7 @@ class Iteration {
   // apart. False if there is none.
   bool RemoveZeros(int64_t first, int64_t last) {
     for (int64_t i = last; i >= first; --i) {
-      if (std::fabs(d_[i]) > kEpsilon * norm_) continue;
+      if (!(std::fabs(d_[i]) <= kEpsilon * norm_)) continue;  // a NaN is no zero
       d_[i] = 0;
       if (i == last) {
         ClearLastColumn(first, last);
