@@ -179,6 +179,10 @@ ms::Status ReadSortedIds(const ms::View& ids, Assignment* found) {
           ElementName("segment_ids", ids.shape(), k), " = ", id,
           id < 0 ? " must not be negative" : " must not be smaller than the one before");
     }
+    if (id == std::numeric_limits<int64_t>::max()) {
+      return ms::InvalidArgument(ElementName("segment_ids", ids.shape(), k), " = ", id,
+                                 " asks for more segments than 64 bits can count");
+    }
     found->ids.push_back(id);
     last = id;
   }

@@ -107,7 +107,7 @@ bool ChooseForm(Reader* reader) {
   jpeg_calc_output_dimensions(&jpeg);
   reader->size = {1, jpeg.output_height, jpeg.output_width, channels};
   if (reader->size.height * reader->size.width * jpeg.num_components > reader->file->max_pixels) {
-    return Refuse(reader->error, "JPEG image too large: %u by %u pixels of %d, the limit are %lld",
+    return Refuse(reader->error, "JPEG image too large: %u by %u pixels of %d, the limit is %lld",
                   jpeg.output_width, jpeg.output_height, jpeg.num_components,
                   static_cast<long long>(reader->file->max_pixels));
   }

@@ -85,7 +85,7 @@ bool ChooseForm(Reader* reader) {
   size.channels = reader->file->channels != 0 ? reader->file->channels
                                               : ChannelsOfFile(reader, color, is_transparent);
   if (size.height * size.width > reader->file->max_pixels) {
-    return Refuse(reader->error, "PNG size too large: %lld by %lld pixels, the limit are %lld",
+    return Refuse(reader->error, "PNG size too large: %lld by %lld pixels, the limit is %lld",
                   static_cast<long long>(size.width), static_cast<long long>(size.height),
                   static_cast<long long>(reader->file->max_pixels));
   }
