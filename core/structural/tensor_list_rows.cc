@@ -56,9 +56,13 @@ Status FromTensor(StructuralFrame* frame) {
                                    list->element_shape().ToString(), " from a tensor with shape ",
                                    shape.ToString());
   }
-  for (int64_t i = 0; i < tensor.shape().dim(0); ++i) {
+  const int64_t rows = tensor.shape().dim(0);
+  list->Resize(rows);
+  // The last one first: the list grows once, and has memory for all or for none. Empty rows take
+  // no memory in the tensor, however many there are.
+  for (int64_t i = rows - 1; i >= 0; --i) {
     MS_ASSIGN_OR_RETURN(Tensor row, RowsOf(tensor, i, shape).DeepCopy());
-    MS_RETURN_IF_ERROR(list->Append(std::move(row)));
+    MS_RETURN_IF_ERROR(list->Set(i, std::move(row)));
   }
   return SetList(frame, 0, std::move(list));
 }

@@ -263,6 +263,14 @@ TEST_P(TensorListsTest, RowsBecomeElementsAndComeBack) {
               {"Operation expected a list with 3 elements but got a list with 2 elements."});
 }
 
+TEST_P(TensorListsTest, MoreEmptyRowsThanMemoryHoldsAreRefused) {
+  const Output sizes = Placeholder("sizes", DataType::kInt64);
+  feeds_.push_back({sizes, Values<int64_t>({int64_t{1} << 50, 0})});
+  const Output list = Op("TensorListFromTensor", {Op("Reshape", {Fed({}), sizes}), AnyShape()});
+  ExpectError(ErrorOf(Op("TensorListLength", {list})), absl::StatusCode::kResourceExhausted,
+              {"tensor list of 1125899906842624 elements", "TensorListFromTensor"});
+}
+
 TEST_P(TensorListsTest, RowsAreScattered) {
   const Output rows = FedRows({1, 2});
   const auto scatter = [&](const std::vector<int32_t>& indices, int32_t count) {

@@ -16,8 +16,10 @@ What each public module of the 1.15 API has here. Names are there with the param
 of 1.15 (`testing/api/signatures_test.py` compares them) or are absent for a reason. The rest is not
 there yet. `./bazelw run //testing/api:write_ledger -- --update` writes this page.
 
-`tf.raw_ops` has a function for each registered operation. `millstream check program.py` lists the
-names that a program uses and that are not there.
+`tf.raw_ops` has a function for each registered operation but those on references, such as `Assign`
+and `ApplyAdam`: they come with imported graphs alone, and run as the operations on resources that
+take their place. `millstream check program.py` lists the names that a program uses and that are not
+there.
 """
 
 
