@@ -55,9 +55,13 @@ class LoopsOfReducer {
   }
 
  private:
-  // The lanes that a long run is summed in do not depend on the machine's vectors.
+  // The vectors of one line of the cache. The lanes that a long run is summed in do not depend on
+  // the machine's vectors: they are those of two lines, so that loads are not held up by additions,
+  // each of which takes three or four cycles and needs the one before.
   template <int kBytes>
-  static constexpr int kVectors = 64 / kBytes;
+  static constexpr int kLine = 64 / kBytes;
+  template <int kBytes>
+  static constexpr int kVectors = 2 * kLine<kBytes>;
   static constexpr int64_t kShortRun = 16;
 
   template <int kBytes>
@@ -93,22 +97,12 @@ class LoopsOfReducer {
 
   template <int kBytes>
   static Acc RunInLanes(const Acc* x, int64_t n) {
-    constexpr int kEach = kLanes<Acc, kBytes>;
-    constexpr int64_t kAllLanes = kVectors<kBytes> * kEach;
     Acc result = Reducer::Identity();
     int64_t i = 0;
-    if (n >= kAllLanes) {
-      Vector<Acc, kBytes> lanes[kVectors<kBytes>];
-      for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
-      i = n - n % kAllLanes;
-      bool done = false;
-      if constexpr (Reducer::kComparesVectors) done = NumbersInLanes<kBytes>(x, i, lanes);
-      for (int64_t at = kAllLanes; at < i && !done; at += kAllLanes) {
-        for (int v = 0; v < kVectors<kBytes>; ++v) {
-          lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + at + v * kEach));
-        }
-      }
-      for (int step = kVectors<kBytes> / 2; step > 0; step /= 2) {
+    if (n >= kLine<kBytes> * kLanes<Acc, kBytes>) {
+      Vector<Acc, kBytes> lanes[kLine<kBytes>];
+      i = LinesInLanes<kBytes>(x, n, lanes);
+      for (int step = kLine<kBytes> / 2; step > 0; step /= 2) {
         for (int v = 0; v < step; ++v) lanes[v] = Reducer::Combine(lanes[v], lanes[v + step]);
       }
       result =
@@ -116,6 +110,44 @@ class LoopsOfReducer {
     }
     for (; i < n; ++i) result = Reducer::Combine(result, Reducer::Prepare(x[i]));
     return result;
+  }
+
+  // Combines all whole lines of the n elements, of which there is at least one, to one line of
+  // lanes. Returns how many elements they have.
+  template <int kBytes>
+  static int64_t LinesInLanes(const Acc* x, int64_t n, Vector<Acc, kBytes>* lanes) {
+    constexpr int kEach = kLanes<Acc, kBytes>;
+    constexpr int64_t kLineLanes = kLine<kBytes> * kEach;
+    const int64_t pairs = n - n % (2 * kLineLanes);
+    if (pairs == 0) {
+      for (int v = 0; v < kLine<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
+      return kLineLanes;
+    }
+    PairsInLanes<kBytes>(x, pairs, lanes);
+    if (n - pairs < kLineLanes) return pairs;
+    for (int v = 0; v < kLine<kBytes>; ++v) {
+      lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + pairs + v * kEach));
+    }
+    return pairs + kLineLanes;
+  }
+
+  // The same for pairs of lines, of which there is at least one.
+  template <int kBytes>
+  static void PairsInLanes(const Acc* x, int64_t n, Vector<Acc, kBytes>* line) {
+    constexpr int kEach = kLanes<Acc, kBytes>;
+    constexpr int64_t kAllLanes = kVectors<kBytes> * kEach;
+    Vector<Acc, kBytes> lanes[kVectors<kBytes>];
+    for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
+    bool done = false;
+    if constexpr (Reducer::kComparesVectors) done = NumbersInLanes<kBytes>(x, n, lanes);
+    for (int64_t at = kAllLanes; at < n && !done; at += kAllLanes) {
+      for (int v = 0; v < kVectors<kBytes>; ++v) {
+        lanes[v] = Reducer::Combine(lanes[v], LoadLanes<kBytes>(x + at + v * kEach));
+      }
+    }
+    for (int v = 0; v < kLine<kBytes>; ++v) {
+      line[v] = Reducer::Combine(lanes[v], lanes[v + kLine<kBytes>]);
+    }
   }
 
   // Combines elements [kAllLanes, n) with the lanes, which are those before, unless there is a NaN
@@ -127,20 +159,20 @@ class LoopsOfReducer {
     using Lane = Vector<Acc, kBytes>;
     using Mask = decltype(Lane() != Lane());
     Lane combined[kVectors<kBytes>];
-    Mask nans[kVectors<kBytes>];
+    Mask nans[kLine<kBytes>] = {};
     for (int v = 0; v < kVectors<kBytes>; ++v) {
       combined[v] = lanes[v];
-      nans[v] = lanes[v] != lanes[v];
+      nans[v % kLine<kBytes>] |= lanes[v] != lanes[v];
     }
     for (int64_t i = kVectors<kBytes> * kEach; i < n; i += kVectors<kBytes> * kEach) {
       for (int v = 0; v < kVectors<kBytes>; ++v) {
         const Lane next = LoadLanes<kBytes>(x + i + v * kEach);
         combined[v] = Reducer::CombineNumbers(combined[v], next);
-        nans[v] |= next != next;
+        nans[v % kLine<kBytes>] |= next != next;
       }
     }
     Mask all = nans[0];
-    for (int v = 1; v < kVectors<kBytes>; ++v) all |= nans[v];
+    for (int v = 1; v < kLine<kBytes>; ++v) all |= nans[v];
     if (AnyOf(all)) return false;
     for (int v = 0; v < kVectors<kBytes>; ++v) lanes[v] = combined[v];
     return true;
