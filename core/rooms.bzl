@@ -69,6 +69,7 @@ _OUTSIDE = {
     "gradients": ["//benchmarks"],
     "device": ["//distributed_runtime"],
     "resources": ["//distributed_runtime"],
+    "placement": ["//distributed_runtime"],
     "partition": ["//distributed_runtime"],
     "step": ["//distributed_runtime"],
     "host": ["//distributed_runtime"],

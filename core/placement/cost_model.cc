@@ -18,6 +18,12 @@ constexpr double kAcceleratorFactor = 0.1;
 // only handed over.
 constexpr LinkCost kCopy = {20000, 0.2};
 constexpr LinkCost kHandOver = {1000, 0};
+// Between tasks: a message takes some tens of microseconds at either end, and a network of
+// 10 Gbit/s that long for a byte.
+constexpr LinkCost kMessage = {100000, 0.8};
+// A shorter transfer between tasks shows the time of a message rather than that of its bytes. The
+// line through the times of two short ones would say nothing about long ones.
+constexpr int64_t kShortestTransfer = int64_t{64} << 10;
 // Sizes of tensors that are kept apart for a pair of devices.
 constexpr size_t kMostSizes = 32;
 // Below this part of the squared mean, sizes are too close to tell latency from bandwidth.
@@ -140,11 +146,18 @@ void CostModel::AddNodeTime(const Node* node, const NodeWork& work, int device,
   }
 }
 
-int CostModel::host() const {
+int CostModel::HostOf(int device) const {
   for (int d = 0; d < num_devices(); ++d) {
-    if (!devices_[d].has_memory) return d;
+    if (!devices_[d].has_memory && AreOfOneTask(d, device)) return d;
   }
-  return -1;
+  return device;
+}
+
+bool CostModel::HasSeveralTasks() const {
+  for (int d = 1; d < num_devices(); ++d) {
+    if (!AreOfOneTask(0, d)) return true;
+  }
+  return false;
 }
 
 LinkCost CostModel::EstimatedLink(int from, int to) const {
@@ -178,22 +191,23 @@ LinkCost CostModel::Fit(const std::map<int64_t, RecentTimes>& by_size, const Lin
   return fit;
 }
 
-LinkCost CostModel::Link(int from, int to) const {
+LinkCost CostModel::LinkInTask(int from, int to) const {
   if (from == to) return LinkCost();
   const LinkCost estimate = EstimatedLink(from, to);
-  absl::MutexLock lock(&mutex_);
   auto found = links_.find({from, to});
   if (found != links_.end()) return Fit(found->second, estimate);
-  auto to_host = links_.find({from, host()});
-  auto from_host = links_.find({host(), to});
+  const int host = HostOf(from);
+  auto to_host = links_.find({from, host});
+  auto from_host = links_.find({host, to});
   if (to_host != links_.end() && from_host != links_.end()) {
-    const LinkCost there = Fit(to_host->second, EstimatedLink(from, host()));
-    const LinkCost back = Fit(from_host->second, EstimatedLink(host(), to));
+    const LinkCost there = Fit(to_host->second, EstimatedLink(from, host));
+    const LinkCost back = Fit(from_host->second, EstimatedLink(host, to));
     return {there.latency + back.latency, there.per_byte + back.per_byte};
   }
   LinkCost sum;
   int alike = 0;
   for (const auto& [pair, by_size] : links_) {
+    if (!AreOfOneTask(pair.first, pair.second)) continue;
     if (devices_[pair.first].type != devices_[from].type) continue;
     if (devices_[pair.second].type != devices_[to].type) continue;
     const LinkCost fit = Fit(by_size, estimate);
@@ -205,7 +219,49 @@ LinkCost CostModel::Link(int from, int to) const {
   return {sum.latency / alike, sum.per_byte / alike};
 }
 
+// REQUIRES: both are hosts of their tasks.
+LinkCost CostModel::LinkBetweenTasks(int from, int to) const {
+  for (const auto& pair : {std::make_pair(from, to), std::make_pair(to, from)}) {
+    auto found = links_.find(pair);
+    if (found != links_.end()) return Fit(found->second, kMessage);
+  }
+  LinkCost sum;
+  int count = 0;
+  for (const auto& [pair, by_size] : links_) {
+    if (AreOfOneTask(pair.first, pair.second)) continue;
+    const LinkCost fit = Fit(by_size, kMessage);
+    sum.latency += fit.latency;
+    sum.per_byte += fit.per_byte;
+    ++count;
+  }
+  if (count == 0) return kMessage;
+  return {sum.latency / count, sum.per_byte / count};
+}
+
+LinkCost CostModel::Link(int from, int to) const {
+  absl::MutexLock lock(&mutex_);
+  if (AreOfOneTask(from, to)) return LinkInTask(from, to);
+  const int leaves = HostOf(from);
+  const int arrives = HostOf(to);
+  LinkCost sum = LinkBetweenTasks(leaves, arrives);
+  for (const LinkCost& copy : {LinkInTask(from, leaves), LinkInTask(arrives, to)}) {
+    sum.latency += copy.latency;
+    sum.per_byte += copy.per_byte;
+  }
+  return sum;
+}
+
+bool CostModel::IsLinkMeasured(int from, int to) const {
+  absl::MutexLock lock(&mutex_);
+  return links_.count({HostOf(from), HostOf(to)}) > 0;
+}
+
 void CostModel::AddTransferTime(int from, int to, int64_t bytes, double nanoseconds) {
+  if (!AreOfOneTask(from, to)) {
+    from = HostOf(from);
+    to = HostOf(to);
+    if (bytes < kShortestTransfer) bytes = 0;
+  }
   absl::MutexLock lock(&mutex_);
   std::map<int64_t, RecentTimes>& by_size = links_[{from, to}];
   // The sizes in the middle say least about the line.

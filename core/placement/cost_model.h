@@ -46,6 +46,7 @@ class CostModel {
     std::string type;             // "CPU"
     bool has_memory = false;      // it has its own memory: tensors are copied to it and from it
     bool is_accelerator = false;  // assumed to be faster than the host until it is measured
+    int task = 0;                 // devices of one task have one number
   };
   explicit CostModel(std::vector<DeviceTraits> devices);
 
@@ -59,19 +60,29 @@ class CostModel {
   double NodeTime(const Node* node, const NodeWork& work, int device) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsMeasured(const Node* node, int device) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The cost of a copy between two devices, from the first of these that is known: measured copies
-  // of several sizes between them; measured copies by way of the host; copies between other devices
-  // of their types; an estimate. Zero if `from` is `to`.
+  // The cost of a copy between two devices. Zero if `from` is `to`. Of devices of one task it is
+  // from the first of these that is known: measured copies of several sizes between them; measured
+  // copies by way of the host; copies between other devices of their types in one task; an
+  // estimate. Between tasks, tensors go by way of host memory, and the cost between that of the two
+  // tasks is from the first of these that is known: measured transfers; those in the other
+  // direction; the mean of those between other tasks; an estimate.
   LinkCost Link(int from, int to) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether transfers between the tasks of the devices, in this direction, were measured.
+  bool IsLinkMeasured(int from, int to) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Records that the node took `nanoseconds` in all on the device, in one step.
   void AddNodeTime(const Node* node, const NodeWork& work, int device, double nanoseconds)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Between devices of two tasks it counts for all devices of these tasks, and is to be the time
+  // from host memory to host memory.
   void AddTransferTime(int from, int to, int64_t bytes, double nanoseconds)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The first device that works in host memory; -1 if there is none.
-  int host() const;
+  // The first device of the device's task that works in host memory; the device itself if there is
+  // none.
+  int HostOf(int device) const;
+  bool AreOfOneTask(int a, int b) const { return devices_[a].task == devices_[b].task; }
+  bool HasSeveralTasks() const;
   int num_devices() const { return static_cast<int>(devices_.size()); }
   // The estimated time in nanoseconds of a node with this work on the host.
   static double Estimate(const NodeWork& work);
@@ -108,6 +119,8 @@ class CostModel {
   double Ratio(const std::string& op, int device, int other) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   LinkCost EstimatedLink(int from, int to) const;
+  LinkCost LinkInTask(int from, int to) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  LinkCost LinkBetweenTasks(int from, int to) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   static LinkCost Fit(const std::map<int64_t, RecentTimes>& by_size, const LinkCost& estimate);
 
   const std::vector<DeviceTraits> devices_;

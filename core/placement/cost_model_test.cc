@@ -180,6 +180,58 @@ TEST_F(CostModelTest, CopiesOfOneSizeTellNoBandwidth) {
   EXPECT_NEAR(model.Link(kHost, kFirst).Of(1000.5), 2e6, 1);
 }
 
+// Two tasks, each with a CPU and a device with its own memory, and a third one with a CPU.
+class CostModelOfTasksTest : public ::testing::Test {
+ protected:
+  static constexpr int kOtherHost = 2;
+  static constexpr int kOtherDevice = 3;
+  static constexpr int kThirdHost = 4;
+  static constexpr int64_t kLong = int64_t{1} << 20;
+
+  CostModel model{{{"CPU", false, false, 0},
+                   {"SIM", true, true, 0},
+                   {"CPU", false, false, 1},
+                   {"SIM", true, true, 1},
+                   {"CPU", false, false, 2}}};
+};
+
+TEST_F(CostModelOfTasksTest, AMessageIsEstimatedToCostMoreThanATensorOnOneMachine) {
+  EXPECT_TRUE(model.HasSeveralTasks());
+  EXPECT_FALSE(model.IsLinkMeasured(kHost, kOtherHost));
+  EXPECT_GT(model.Link(kHost, kOtherHost).Of(kLong), model.Link(kHost, kFirst).Of(kLong));
+  EXPECT_GT(model.Link(kFirst, kOtherDevice).Of(kLong), model.Link(kHost, kOtherHost).Of(kLong));
+}
+
+TEST_F(CostModelOfTasksTest, WhatWasMeasuredCountsForAllDevicesOfTheTwoTasks) {
+  model.AddTransferTime(kHost, kOtherHost, 0, 3e6);
+  EXPECT_TRUE(model.IsLinkMeasured(kHost, kOtherHost));
+  EXPECT_TRUE(model.IsLinkMeasured(kFirst, kOtherDevice));
+  EXPECT_FALSE(model.IsLinkMeasured(kOtherHost, kHost));
+  EXPECT_EQ(model.Link(kHost, kOtherHost).latency, 3e6);
+  EXPECT_EQ(model.Link(kOtherHost, kHost).latency, 3e6) << "as in the other direction";
+  EXPECT_EQ(model.Link(kHost, kOtherDevice).latency,
+            3e6 + model.Link(kOtherHost, kOtherDevice).latency);
+  EXPECT_EQ(model.Link(kOtherHost, kThirdHost).latency, 3e6) << "as between other tasks";
+}
+
+TEST_F(CostModelOfTasksTest, MessagesDoNotCountForDevicesOfOneTask) {
+  const double latency = model.Link(kHost, kFirst).latency;
+  const double of_two_hosts = CostModel({{"CPU"}, {"CPU"}}).Link(0, 1).latency;
+  model.AddTransferTime(kHost, kOtherHost, 0, 3e6);
+  EXPECT_EQ(model.Link(kHost, kFirst).latency, latency);
+  EXPECT_LT(of_two_hosts, model.Link(kHost, kOtherHost).latency);
+}
+
+TEST_F(CostModelOfTasksTest, ShortMessagesTellNoBandwidth) {
+  const double per_byte = model.Link(kHost, kOtherHost).per_byte;
+  model.AddTransferTime(kHost, kOtherHost, 4, 1e5);
+  model.AddTransferTime(kHost, kOtherHost, 4000, 2e5);
+  EXPECT_EQ(model.Link(kHost, kOtherHost).per_byte, per_byte);
+  model.AddTransferTime(kHost, kOtherHost, kLong, 1.5e5 + 2.0 * kLong);
+  EXPECT_NEAR(model.Link(kHost, kOtherHost).per_byte, 2, 1e-6);
+  EXPECT_NEAR(model.Link(kHost, kOtherHost).latency, 1.5e5, 1);
+}
+
 TEST_F(CostModelTest, ManyThreadsMeasureAndAskAtOnce) {
   const Node* const node = Added("Neg", {Matrix(100, 100)});
   const NodeWork work = WorkOf(node);

@@ -74,7 +74,9 @@ class Placer {
   bool HasKernel(int i, const std::string& type);
   std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
   Status Choose();
+  PlacementGroups Groups();
   void ChooseByCosts();
+  Status TakeDecided();
   int PreferredDevice(int i, const std::vector<int>& candidates) const;
   bool IsOfFirstTask(int device) const;
   void Put(int i, int device, const std::string& preference);
@@ -385,7 +387,7 @@ Status Placer::Choose() {
     }
     chosen_[root] = device;
     Put(i, device, preference);
-    if (options_.costs == nullptr) continue;
+    if (options_.costs == nullptr && options_.decided == nullptr) continue;
     const auto chosen = std::find(candidates.begin(), candidates.end(), device);
     std::rotate(candidates.begin(), chosen, chosen + 1);
     open_[root] = std::move(candidates);
@@ -393,8 +395,7 @@ Status Placer::Choose() {
   return absl::OkStatus();
 }
 
-// Where costs decide, instead of what was preferred.
-void Placer::ChooseByCosts() {
+PlacementGroups Placer::Groups() {
   PlacementGroups groups;
   absl::flat_hash_map<int, int> numbers;  // of the groups, by root
   for (int i = 0; i < size(); ++i) {
@@ -402,15 +403,32 @@ void Placer::ChooseByCosts() {
     const int next = static_cast<int>(groups.candidates.size());
     const auto [number, is_new] = numbers.try_emplace(root, next);
     if (is_new) groups.candidates.push_back(open_.at(root));
-    placement_.had_choice |= open_.at(root).size() > 1;
     groups.group_of.push_back(number->second);
   }
+  return groups;
+}
+
+// Where costs decide, instead of what was preferred.
+void Placer::ChooseByCosts() {
+  PlacementGroups groups = Groups();
+  placement_.had_choice = std::any_of(groups.candidates.begin(), groups.candidates.end(),
+                                      [](const auto& devices) { return devices.size() > 1; });
   CostedPlacement placed = PlaceByCosts(pruned_, devices_, std::move(groups), *options_.costs);
   placement_.devices = std::move(placed.devices);
   if (!options_.explain) return;
   for (int i = 0; i < size(); ++i) {
     if (!placed.reasons[i].empty()) placement_.reasons[i] = Reason(i, placed.reasons[i]);
   }
+}
+
+// Where another task has decided.
+Status Placer::TakeDecided() {
+  MS_RETURN_IF_ERROR(CheckDecided(pruned_, devices_, Groups(), *options_.decided));
+  placement_.devices = *options_.decided;
+  for (int i = 0; options_.explain && i < size(); ++i) {
+    if (open_.at(Find(i)).size() > 1) placement_.reasons[i] = Reason(i, "its master decided so");
+  }
+  return absl::OkStatus();
 }
 
 // What has no kernel here is found when its kernel is made.
@@ -441,7 +459,11 @@ StatusOr<Placement> Placer::Run() {
   JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
   MS_RETURN_IF_ERROR(Choose());
-  if (options_.costs != nullptr) ChooseByCosts();
+  if (options_.decided != nullptr) {
+    MS_RETURN_IF_ERROR(TakeDecided());
+  } else if (options_.costs != nullptr) {
+    ChooseByCosts();
+  }
   return std::move(placement_);
 }
 

@@ -30,7 +30,9 @@ struct PlacementOptions {
   // The loops of the pruned graph. A loop is placed on one device if possible. Null: no loops.
   const FrameTree* frames = nullptr;
   const PlacementCosts* costs = nullptr;  // null: costs are ignored
-  bool explain = false;                   // fill Placement::reasons
+  // The device of every node, as another task has chosen it (CheckDecided). Null: this one chooses.
+  const std::vector<int>* decided = nullptr;
+  bool explain = false;  // fill Placement::reasons
 };
 
 // The device of every node of a pruned graph, and the reason.
@@ -42,7 +44,8 @@ struct Placement {
 
 // Places all nodes of `pruned`. The registered kernels of this process count, also for devices of
 // other tasks. INVALID_ARGUMENT names the node, its request, the kernels and devices, and why each
-// device is unsuitable; or it names two nodes that must be on one device but cannot. Thread-safe.
+// device is unsuitable; or it names two nodes that must be on one device but cannot; or a node for
+// which another task has decided what it must not. Thread-safe.
 StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
                           const PlacementOptions& options);
 

@@ -1,6 +1,7 @@
 #include "core/placement/placer_costs.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -22,8 +23,14 @@ constexpr int kControlOutput = -1;
 
 std::vector<CostModel::DeviceTraits> TraitsOf(const DeviceSet& devices) {
   std::vector<CostModel::DeviceTraits> traits;
+  std::map<std::string, int> tasks;  // numbers by name
   for (const DeviceDescription& device : devices) {
-    traits.push_back({device.type(), !device.traits.host_memory, !device.traits.is_default});
+    DeviceName task = device.parsed_name;
+    task.type.reset();
+    task.index.reset();
+    const int next = static_cast<int>(tasks.size());
+    traits.push_back({device.type(), !device.traits.host_memory, !device.traits.is_default,
+                      tasks.try_emplace(task.ToString(), next).first->second});
   }
   return traits;
 }
@@ -31,12 +38,6 @@ std::vector<CostModel::DeviceTraits> TraitsOf(const DeviceSet& devices) {
 int HostOf(const DeviceSet& devices) {
   const auto host = absl::c_find_if(devices, [](const auto& d) { return d.traits.is_default; });
   return host == devices.end() ? 0 : static_cast<int>(host - devices.begin());
-}
-
-// A constant that waits for nothing stands on every device that reads it.
-bool IsCopied(const PrunedGraph& pruned, size_t i) {
-  return RoleOf(pruned.nodes[i]->op().name) == StructuralRole::kConstant &&
-         pruned.controls[i].empty();
 }
 
 // Makes the problem of a pruned graph. Its nodes are the feeds, which are on the host, the nodes,
@@ -115,6 +116,25 @@ class ProblemMaker {
   PlacementProblem problem_;
 };
 
+bool HasVariant(const Node& node) {
+  return absl::c_any_of(node.inputs(),
+                        [](const Output& o) { return o.dtype() == DataType::kVariant; }) ||
+         absl::c_linear_search(node.signature().output_types, DataType::kVariant);
+}
+
+// Leaves groups that must not change their task the devices of one.
+void KeepTasks(const PrunedGraph& pruned, const CostModel& model, PlacementGroups* groups) {
+  for (size_t i = 0; i < pruned.nodes.size(); ++i) {
+    const Node* const node = pruned.nodes[i];
+    if (!HasState(*node) && !HasVariant(*node)) continue;
+    std::vector<int>& candidates = groups->candidates[groups->group_of[i]];
+    const int first = candidates[0];
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                    [&](int device) { return !model.AreOfOneTask(device, first); }),
+                     candidates.end());
+  }
+}
+
 // Leaves groups with state one device, where it must not be chosen again.
 void KeepState(const PrunedGraph& pruned, const absl::flat_hash_map<const Node*, int>& homes,
                PlacementGroups* groups) {
@@ -178,12 +198,18 @@ std::string Describe(std::vector<DeviceOption> options, int chosen, const Device
 
 }  // namespace
 
+bool IsCopied(const PrunedGraph& pruned, size_t i) {
+  return RoleOf(pruned.nodes[i]->op().name) == StructuralRole::kConstant &&
+         pruned.controls[i].empty();
+}
+
 SessionCosts::SessionCosts(const DeviceSet& devices) : model(TraitsOf(devices)) {}
 
 CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices,
                              PlacementGroups groups, const PlacementCosts& costs) {
   absl::MutexLock lock(&costs.session->mutex);
   absl::flat_hash_map<const Node*, int>& homes = costs.session->homes;
+  KeepTasks(pruned, costs.session->model, &groups);
   KeepState(pruned, homes, &groups);
   PlacementProblem problem = ProblemMaker(pruned, devices, groups, costs).Take();
   std::vector<std::vector<int>> known(1);
@@ -197,7 +223,9 @@ CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices
       }
     }
   }
-  const SimulatedStep step = FindPlacement(problem, known, kGain);
+  const bool is_free = costs.present != nullptr || !costs.session->model.HasSeveralTasks();
+  const SimulatedStep step =
+      is_free ? FindPlacement(problem, known, kGain) : SimulatedStep{known[0], 0, {}};
   CostedPlacement placed;
   std::vector<bool> is_explained(problem.candidates.size());
   for (size_t i = 0; i < pruned.nodes.size(); ++i) {
@@ -214,6 +242,32 @@ CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices
     if (HasState(*pruned.nodes[i])) homes.try_emplace(pruned.nodes[i], placed.devices[i]);
   }
   return placed;
+}
+
+Status CheckDecided(const PrunedGraph& pruned, const DeviceSet& devices,
+                    const PlacementGroups& groups, const std::vector<int>& decided) {
+  if (decided.size() != pruned.nodes.size()) {
+    return errors::InvalidArgument("expected the devices of ", pruned.nodes.size(),
+                                   " nodes from the master of the step, got ", decided.size());
+  }
+  std::vector<int> chosen(groups.candidates.size(), -1);
+  for (size_t i = 0; i < decided.size(); ++i) {
+    const bool is_device = decided[i] >= 0 && decided[i] < devices.size();
+    int& device = chosen[groups.group_of[i]];
+    if (is_device && IsCopied(pruned, i)) continue;
+    if (device < 0) device = decided[i];
+    if (device == decided[i] &&
+        absl::c_linear_search(groups.candidates[groups.group_of[i]], device)) {
+      continue;
+    }
+    const std::string name =
+        is_device ? devices[decided[i]].name : absl::StrCat("device number ", decided[i]);
+    return AnnotateWithNode(
+        errors::InvalidArgument("the master of the step has placed '", pruned.nodes[i]->name(),
+                                "' on ", name, ", where it cannot be"),
+        *pruned.nodes[i]);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace millstream

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACER_COSTS_H_
 #define MILLSTREAM_CORE_PLACEMENT_PLACER_COSTS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/graph/step_signature.h"
 #include "core/placement/cost_model.h"
 #include "framework/shape.h"
+#include "framework/status.h"
 
 namespace millstream {
 
@@ -44,6 +46,10 @@ struct PlacementGroups {
   std::vector<std::vector<int>> candidates;  // by group; first the device without costs
 };
 
+// True if pruned.nodes[i] is a constant that waits for nothing: it stands on every device that
+// reads it.
+bool IsCopied(const PrunedGraph& pruned, size_t i);
+
 struct CostedPlacement {
   std::vector<int> devices;  // by node
   // The reason, by node: "it would end at 1.2 ms here, at 3.4 ms on SIM:1". Empty: costs had no
@@ -55,9 +61,19 @@ struct CostedPlacement {
 // its present device, or if it has none its first candidate, only if the step becomes a twentieth
 // shorter. A group with a resource keeps the device on which it was first placed, or gets its first
 // candidate: its first step initializes the resource, and the costs of that step say nothing about
-// later steps. Other groups with state are placed by costs once. Thread-safe.
+// later steps. Other groups with state are placed by costs once.
+//
+// Where the devices are those of several tasks, a step that has no present devices gets the first
+// candidates, because estimates say little about other machines. What has state (files, say, are
+// those of a machine), or gives or reads variants, which no message carries, stays in the task of
+// its first candidate. Thread-safe.
 CostedPlacement PlaceByCosts(const PrunedGraph& pruned, const DeviceSet& devices,
                              PlacementGroups groups, const PlacementCosts& costs);
+
+// INVALID_ARGUMENT, with the node, unless every node of a group is decided to be on one device, one
+// of its candidates. Constants that are copied may be on any device.
+Status CheckDecided(const PrunedGraph& pruned, const DeviceSet& devices,
+                    const PlacementGroups& groups, const std::vector<int>& decided);
 
 }  // namespace millstream
 

@@ -164,10 +164,12 @@ std::vector<Shape> ExecutableBuilder::ShapesInside(const std::vector<Shape>& giv
   return shapes;
 }
 
-StatusOr<Placement> ExecutableBuilder::PlaceNodes(bool explain, const PlacementCosts* costs) const {
+StatusOr<Placement> ExecutableBuilder::PlaceNodes(bool explain, const PlacementCosts* costs,
+                                                  const std::vector<int>* decided) const {
   PlacementOptions options;
   options.explain = explain;
   options.costs = costs;
+  options.decided = decided;
   options.allow_soft_placement = context_.settings.options.allow_soft_placement;
   FrameTree frames;
   if (pruned_.has_control_flow) {
@@ -190,7 +192,9 @@ Status ExecutableBuilder::Place(const PlacementHints& hints) {
     costs.feed_shapes = &shapes;
   }
   const bool by_costs = context_.costs != nullptr;
-  MS_ASSIGN_OR_RETURN(placement_, PlaceNodes(by_costs, by_costs ? &costs : nullptr));
+  may_be_measured_ = by_costs || hints.decided != nullptr;
+  MS_ASSIGN_OR_RETURN(placement_,
+                      PlaceNodes(may_be_measured_, by_costs ? &costs : nullptr, hints.decided));
   if (context_.settings.options.log_device_placement) std::fputs(placement_text().c_str(), stderr);
   MS_ASSIGN_OR_RETURN(partitions_, CutIntoParts());
   return absl::OkStatus();
@@ -218,11 +222,11 @@ StatusOr<PartitionedGraph> ExecutableBuilder::CutIntoParts() const {
 
 std::string ExecutableBuilder::placement_text() const {
   StatusOr<Placement> again;
-  if (context_.costs == nullptr) {
-    again = PlaceNodes(true, nullptr);
+  if (!may_be_measured_) {
+    again = PlaceNodes(true, nullptr, nullptr);
     if (!again.ok()) return absl::StrCat(again.status().message(), "\n");
   }
-  const Placement& placement = context_.costs == nullptr ? *again : placement_;
+  const Placement& placement = may_be_measured_ ? placement_ : *again;
   std::string text;
   for (size_t i = 0; i < pruned_.nodes.size(); ++i) {
     absl::StrAppend(
@@ -233,10 +237,9 @@ std::string ExecutableBuilder::placement_text() const {
 
 void ExecutableBuilder::Measure(const StepTrace& trace,
                                 const std::vector<Shape>& feed_shapes) const {
-  if (trace.parts().size() < partitions_.parts.size()) return;
   const std::vector<Shape> shapes = ShapesInside(feed_shapes);
   const StepWork work = StepWork::Of(*context_.graph, pruned_, signature_, &shapes);
-  MeasureStep(trace, pruned_, work, partitions_, &context_.costs->model);
+  MeasureStep(trace, pruned_, work, partitions_, context_.devices, &context_.costs->model);
 }
 
 // What each device runs, as the graph was cut, one GraphDef a device.
@@ -321,7 +324,7 @@ Status ExecutableBuilder::RaiseLoops() {
   const SessionSettings& settings = context_.settings;
   if (!pruned_.has_control_flow || partitions_.parts.size() != 1) return absl::OkStatus();
   if (!settings.options.optimize || !settings.features.raise_loops) return absl::OkStatus();
-  if (settings.checks != nullptr || context_.costs != nullptr) return absl::OkStatus();
+  if (settings.checks != nullptr || may_be_measured_) return absl::OkStatus();
   const Partition& part = partitions_.parts[0];
   Device* const device = context_.own_devices[part.device];
   if (device == nullptr || device->memory() != nullptr) return absl::OkStatus();

@@ -41,10 +41,11 @@ struct ExecutableContext {
   SessionCosts* costs = nullptr;  // null: placement ignores costs
 };
 
-// Facts about the step for placement by costs.
+// Facts about the step for placement by costs, or its result.
 struct PlacementHints {
   const std::vector<Shape>* feed_shapes = nullptr;  // of the caller's feeds
   const std::vector<int>* present = nullptr;        // see PlacementCosts
+  const std::vector<int>* decided = nullptr;        // see PlacementOptions
 };
 
 // A step signature, cut into parts for the devices. The whole step is placed and cut, but only the
@@ -97,10 +98,11 @@ class ExecutableBuilder {
   // True if the dynamic executor runs all parts of this task, so that one plan serves any shapes.
   bool is_all_dynamic() const { return is_all_dynamic_; }
 
-  // See CompiledStep. Places the step again to find the reasons, unless it was placed by costs.
+  // See CompiledStep. Places the step again to find the reasons, unless it has them.
   std::string placement_text() const;
-  // Adds the times of a traced step to the session's costs. `feed_shapes` are those of its feeds.
-  // REQUIRES: context().costs != nullptr, and the trace ends with the parts of the step.
+  // Adds the times of a traced step to the session's costs. `feed_shapes` are those of its feeds. A
+  // device whose part is not in the trace gets no costs.
+  // REQUIRES: context().costs != nullptr.
   void Measure(const StepTrace& trace, const std::vector<Shape>& feed_shapes) const;
   // Adds the partition of each device of this task to the report, as one GraphDef a device.
   Status ReportGraphs(StepReport* report) const;
@@ -111,7 +113,8 @@ class ExecutableBuilder {
   Status CheckOps() const;
   Status CheckFetches() const;
   Status ReadFeeds(std::vector<Output>* reads);
-  StatusOr<Placement> PlaceNodes(bool explain, const PlacementCosts* costs) const;
+  StatusOr<Placement> PlaceNodes(bool explain, const PlacementCosts* costs,
+                                 const std::vector<int>* decided) const;
   Status Place(const PlacementHints& hints);
   StatusOr<PartitionedGraph> CutIntoParts() const;
   std::vector<Shape> ShapesInside(const std::vector<Shape>& given) const;
@@ -133,7 +136,8 @@ class ExecutableBuilder {
   std::vector<int> feed_sources_;
   bool feeds_as_given_ = true;
   PrunedGraph pruned_;
-  Placement placement_;  // of pruned_; has reasons if it was made by costs
+  Placement placement_;  // of pruned_; has reasons if costs may decide, here or in another task
+  bool may_be_measured_ = false;  // costs may decide, so that the trace must show every node
   PartitionedGraph partitions_;
   // The only part, with nodes for its loops and conditionals; null if there are none.
   std::unique_ptr<RaisedGraph> raised_;

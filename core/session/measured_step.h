@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_CORE_SESSION_MEASURED_STEP_H_
 #define MILLSTREAM_CORE_SESSION_MEASURED_STEP_H_
 
+#include "core/device/device_set.h"
 #include "core/graph/prune.h"
 #include "core/partition/partition.h"
 #include "core/placement/cost_model.h"
@@ -11,11 +12,15 @@
 namespace millstream {
 
 // Adds the times of the nodes of `pruned`, on the devices of the parts that have them, and the
-// times of copies between devices to `model`. A node that is missing in the trace counts as zero:
-// it only renames memory, or a fused operation did its work.
-// REQUIRES: the trace ends with one part for each of `partitions`, in their order.
+// times of copies between devices to `model`. The last part of a device in the trace counts; a
+// device without one gets no costs. A node that is missing in its part counts as zero: it only
+// renames memory, or a fused operation did its work.
+//
+// A transfer to another task took the time from its Send, or from the last one of those that were
+// on their way with it, to the end of its Receive, and is as exact as the clocks. It counts only if
+// the receiver had nothing to do but to wait for it, and with the bytes of all that came meanwhile.
 void MeasureStep(const StepTrace& trace, const PrunedGraph& pruned, const StepWork& work,
-                 const PartitionedGraph& partitions, CostModel* model);
+                 const PartitionedGraph& partitions, const DeviceSet& devices, CostModel* model);
 
 }  // namespace millstream
 
