@@ -281,7 +281,7 @@ void Master::OnExplainStep(PayloadReader* request, const Reply& reply) {
     MS_ASSIGN_OR_RETURN(const std::shared_ptr<MasterSession> session, Find(message.session()));
     MS_ASSIGN_OR_RETURN(const std::shared_ptr<const MasterStep> step,
                         session->Find(message.step()));
-    return step->here->placement_text();
+    return session->PlacementText(step);
   };
   const StatusOr<std::string> text = explain();
   if (!text.ok()) return reply.Give(text.status());

@@ -38,7 +38,7 @@ class LocalStep final : public ClientStep {
              const RunOptions& options) override {
     return session_->Run(step_, feeds, fetches, options);
   }
-  std::string placement_text() override { return step_->here->placement_text(); }
+  std::string placement_text() override { return session_->PlacementText(step_); }
 
  private:
   const std::shared_ptr<MasterSession> session_;

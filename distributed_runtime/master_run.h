@@ -15,11 +15,13 @@
 #include "core/step/run_options.h"
 #include "distributed_runtime/step_carrier.h"
 #include "distributed_runtime/step_exchange.h"
+#include "distributed_runtime/step_placements.h"
 #include "distributed_runtime/transport.h"
 #include "distributed_runtime/worker_session.h"
 #include "framework/status.h"
 #include "framework/steady_time.h"
 #include "framework/tensor.h"
+#include "millstream/distributed_runtime/protos/session_messages.pb.h"
 #include "millstream/distributed_runtime/protos/status_messages.pb.h"
 #include "millstream/distributed_runtime/protos/trace_messages.pb.h"
 
@@ -43,6 +45,10 @@ struct MasterStep {
   bool runs_in_order = false;  // it is one part, see RunsInOneOrder
   std::vector<TaskShare> shares;
   std::vector<int> carriers;  // by edge: the share whose messages carry its tensor, or -1
+  // Of a step that Prepare has made: the signature, and what becomes of its placement; null: that
+  // stays.
+  proto::SignatureRecord signature;
+  std::shared_ptr<StepPlacements> placements;
 };
 
 // Responses may come after the run has ended, so they hold it. Thread-safe.

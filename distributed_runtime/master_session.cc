@@ -81,13 +81,19 @@ StatusOr<std::shared_ptr<MasterSession>> MasterSession::Create(std::shared_ptr<W
                                                                TaskWatch* watch) {
   MS_ASSIGN_OR_RETURN(const SessionOptions options, c_api::MakeSessionOptions(config));
   std::shared_ptr<MasterSession> session(
-      new MasterSession(std::move(worker), RandomHandle(), options.operation_timeout_ms));
+      new MasterSession(std::move(worker), RandomHandle(), options));
   MS_RETURN_IF_ERROR(session->Begin(incarnation, config, deadline, watch));
   return session;
 }
 
-MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms)
-    : worker_(std::move(worker)), handle_(handle), timeout_ms_(timeout_ms) {
+MasterSession::MasterSession(std::shared_ptr<Worker> worker, uint64_t handle,
+                             const SessionOptions& options)
+    : worker_(std::move(worker)),
+      handle_(handle),
+      timeout_ms_(options.operation_timeout_ms),
+      placement_period_(options.placement_period),
+      measured_runs_(std::clamp<int64_t>(options.build_cost_model, 1,
+                                         std::max<int64_t>(options.placement_period, 1))) {
   const size_t num_tasks = worker_->peers()->tasks().size();
   uses_.resize(num_tasks);
   has_begun_.resize(num_tasks);
@@ -261,6 +267,10 @@ StatusOr<Payload> MasterSession::EncodeRegister(const MasterStep& step, const Ta
   MS_RETURN_IF_ERROR(senders_[share.task].AddChanges(here_->graph(), request.mutable_chunk()));
   if (!knows_devices_[share.task]) EncodeDevices(devices_, request.mutable_devices());
   knows_devices_[share.task] = true;
+  if (here_->costs() != nullptr) {
+    const std::vector<int>& placed = step.here->builder().placed();
+    request.mutable_placement()->Add(placed.begin(), placed.end());
+  }
   return EncodeLargeMessage(request);
 }
 
@@ -276,18 +286,33 @@ StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Prepare(
 
 StatusOr<std::shared_ptr<const MasterStep>> MasterSession::PrepareStep(
     const proto::SignatureRecord& signature) {
+  MS_ASSIGN_OR_RETURN(std::shared_ptr<MasterStep> step, CompileStep(signature, PlacementHints()));
+  MS_RETURN_IF_ERROR(ShareStep(step.get(), signature));
+  if (step->here->builder().is_placed_by_costs()) {
+    step->signature = signature;
+    step->placements = std::make_shared<StepPlacements>(placement_period_, measured_runs_);
+  }
+  steps_[step->number] = step;
+  return step;
+}
+
+StatusOr<std::shared_ptr<MasterStep>> MasterSession::CompileStep(
+    const proto::SignatureRecord& signature, const PlacementHints& hints) {
   auto step = std::make_shared<MasterStep>();
   step->number = next_step_++;
   step->session = here_;
-  MS_ASSIGN_OR_RETURN(step->here, here_->Compile(signature));
-  MS_ASSIGN_OR_RETURN(step->shares, SharesOf(*step->here, &step->runs_here));
-  step->runs_in_order =
-      RunsInOneOrder(step->here->builder().partitions(), devices_, worker_->task());
-  step->carriers = CarriersOf(step->shares, step->here->builder().partitions().transfers.size());
-  if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
-  steps_[step->number] = step;
-  if (step->runs_here) num_steps_.fetch_add(1, std::memory_order_relaxed);
+  MS_ASSIGN_OR_RETURN(step->here, here_->Compile(signature, hints));
   return step;
+}
+
+Status MasterSession::ShareStep(MasterStep* step, const proto::SignatureRecord& signature) {
+  MS_ASSIGN_OR_RETURN(step->shares, SharesOf(*step->here, &step->runs_here));
+  const PartitionedGraph& parts = step->here->builder().partitions();
+  step->runs_in_order = RunsInOneOrder(parts, devices_, worker_->task());
+  step->carriers = CarriersOf(step->shares, parts.transfers.size());
+  if (!step->shares.empty()) MS_RETURN_IF_ERROR(Register(*step, signature));
+  if (step->runs_here) num_steps_.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
 StatusOr<std::shared_ptr<const MasterStep>> MasterSession::Find(int64_t number) {
@@ -304,6 +329,13 @@ Status MasterSession::Run(const std::shared_ptr<const MasterStep>& step,
     return errors::InvalidArgument("the step takes ", step->here->builder().given().size(),
                                    " feeds, got ", feeds.size());
   }
+  return step->placements == nullptr ? RunStep(step, feeds, fetches, options)
+                                     : RunPlaced(step, feeds, fetches, options);
+}
+
+Status MasterSession::RunStep(const std::shared_ptr<const MasterStep>& step,
+                              absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                              const RunOptions& options) {
   NumberedRun begun = numbers_.Begin();
   const uint64_t number = begun.number;
   RunOptions run_options = options;
@@ -342,6 +374,13 @@ Status MasterSession::RunOverTasks(const std::shared_ptr<MasterRun>& run, const 
   if (report != nullptr) {
     run->WantReport(*report);
     if (report->want_trace) clocks = ClocksOf(step.shares);
+  }
+  if (here_->costs() != nullptr) {
+    for (size_t s = 0; s < clocks.size(); ++s) AddLatency(step.shares[s].name, clocks[s]);
+  }
+  // Before a task can have run its part.
+  if (options.cancellation != nullptr && options.cancellation->IsCancelled()) {
+    return errors::Cancelled("the step was cancelled");
   }
   MS_RETURN_IF_ERROR(run->Start(feeds, options.timeout_ms, std::move(running)));
   MS_RETURN_IF_ERROR(run->Finish(feeds, fetches, options, &closing_));

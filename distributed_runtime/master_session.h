@@ -10,12 +10,16 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/device/device_set.h"
+#include "core/session/executable_builder.h"
 #include "core/step/run_options.h"
+#include "core/step/session_options.h"
 #include "distributed_runtime/client_runs.h"
+#include "distributed_runtime/clock_offset.h"
 #include "distributed_runtime/device_filters.h"
 #include "distributed_runtime/graph_coding.h"
 #include "distributed_runtime/master_run.h"
@@ -30,7 +34,8 @@
 namespace millstream {
 
 // Each step is placed on the devices of all tasks and registered once with every task that has a
-// part of it. In each run, every such task gets one message. Thread-safe.
+// part of it. In each run, every such task gets one message. If the session places by costs, the
+// step may be placed and registered anew (StepPlacements). Thread-safe.
 class MasterSession {
  public:
   // Begins a session in all tasks that its device_filters do not leave out. `worker` is that of
@@ -58,6 +63,8 @@ class MasterSession {
   // As Session::Run. An error of any task ends the step in all, and names the task.
   Status Run(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
              absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Why the nodes are where they are now, see Callable.
+  std::string PlacementText(const std::shared_ptr<const MasterStep>& step) const;
   // Of a client in another process, by its numbers.
   ClientRuns* client_runs() { return &client_runs_; }
   // Adds the number of prepared steps, and the running ones.
@@ -76,7 +83,7 @@ class MasterSession {
     std::string task;
     std::vector<std::string> types;
   };
-  MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, int64_t timeout_ms);
+  MasterSession(std::shared_ptr<Worker> worker, uint64_t handle, const SessionOptions& options);
   Status Begin(uint64_t incarnation, const std::string& config, absl::Time deadline,
                TaskWatch* watch);
   Status BeginInTasks(const std::vector<size_t>& tasks, proto::CreateWorkerSessionRequest request,
@@ -86,11 +93,21 @@ class MasterSession {
   // As Prepare, when the graph has been extended.
   StatusOr<std::shared_ptr<const MasterStep>> PrepareStep(const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Compiles the part of this task. The number counts as given.
+  StatusOr<std::shared_ptr<MasterStep>> CompileStep(const proto::SignatureRecord& signature,
+                                                    const PlacementHints& hints)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Registers it with its other tasks.
+  Status ShareStep(MasterStep* step, const proto::SignatureRecord& signature)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Status Register(const MasterStep& step, const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   StatusOr<Payload> EncodeRegister(const MasterStep& step, const TaskShare& share,
                                    const proto::SignatureRecord& signature)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As Run, with this placement.
+  Status RunStep(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
+                 absl::Span<Tensor> fetches, const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
   Status RunNumbered(const std::shared_ptr<const MasterStep>& step, NumberedRun begun,
                      absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                      const RunOptions& options) ABSL_LOCKS_EXCLUDED(runs_mutex_);
@@ -98,12 +115,37 @@ class MasterSession {
   Status RunOverTasks(const std::shared_ptr<MasterRun>& run, const MasterStep& step,
                       absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
                       const RunOptions& options, std::vector<uint64_t> running);
+
+  // ---- Placement by costs, in master_placement.cc ----
+  Status RunPlaced(const std::shared_ptr<const MasterStep>& prepared,
+                   absl::Span<const Tensor> feeds, absl::Span<Tensor> fetches,
+                   const RunOptions& options) ABSL_LOCKS_EXCLUDED(mutex_);
+  // As RunStep, and adds to the costs.
+  Status RunMeasured(const std::shared_ptr<const MasterStep>& step, absl::Span<const Tensor> feeds,
+                     absl::Span<Tensor> fetches, const RunOptions& options)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Adds that messages to the task and from it take half of the round trip that shows its clock.
+  void AddLatency(absl::string_view task, const ClockOffset& clock);
+  // Asks tasks of whose connection nothing is known. The errors are those of a task that does not
+  // answer.
+  Status MeasureLatencies();
+  // The step with its new placement, registered; null if it is to stay.
+  std::shared_ptr<const MasterStep> PlaceAgain(const MasterStep& prepared,
+                                               const MasterStep& present,
+                                               absl::Span<const Tensor> feeds)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Tells the tasks that no run of the step goes on, and none will begin.
+  void Release(const MasterStep& step);
+
   // True for the task of this master.
   bool IsHere(const ClusterTask& task) const { return task.name == worker_->task(); }
 
   const std::shared_ptr<Worker> worker_;
   const uint64_t handle_;
   const int64_t timeout_ms_;  // of steps that have none; 0: none
+  // See StepPlacements. The period is 0 if the session does not place by costs.
+  const int64_t placement_period_;
+  const int64_t measured_runs_;
   std::shared_ptr<WorkerSession> here_;
   DeviceSet devices_;
   std::vector<KernelTypes> kernel_types_;  // of the tasks that are used

@@ -23,7 +23,7 @@ namespace millstream {
 
 // Of the messages between clients, masters, workers and members of collective operations. Sessions
 // and members of others are refused.
-constexpr int kMessageVersion = 5;
+constexpr int kMessageVersion = 6;
 
 // FAILED_PRECONDITION, with both versions, if the request for a session has another one. `task` is
 // who was asked, by `asker`.

@@ -214,6 +214,7 @@ bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"ReadClock", &Worker::OnReadClock, false},
       {"Heartbeat", &Worker::OnHeartbeat, false},
       {"RegisterGraph", &Worker::OnRegisterGraph, true},
+      {"ReleaseGraph", &Worker::OnReleaseGraph, true},
       {"CreateWorkerSession", &Worker::OnCreateSession, true},
       {"CloseWorkerSession", &Worker::OnCloseSession, true},
       {"ResetWorker", &Worker::OnReset, true},
@@ -267,7 +268,9 @@ void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
       MS_RETURN_IF_ERROR(session->SetCluster(devices));
     }
     MS_RETURN_IF_ERROR(session->Extend(message.chunk()));
-    StatusOr<uint64_t> registered = session->Register(message.graph(), message.signature());
+    const std::vector<int> placement(message.placement().begin(), message.placement().end());
+    StatusOr<uint64_t> registered =
+        session->Register(message.graph(), message.signature(), placement);
     if (!registered.ok()) return WithGraphTaken(registered.status());
     return registered;
   };
@@ -276,6 +279,15 @@ void Worker::OnRegisterGraph(PayloadReader* request, const Reply& reply) {
   proto::RegisterGraphResponse response;
   response.set_fingerprint(*fingerprint);
   reply.Give(EncodeMessage(response));
+}
+
+void Worker::OnReleaseGraph(PayloadReader* request, const Reply& reply) {
+  proto::ReleaseGraphRequest message;
+  const Status status = DecodeMessage(request, &message);
+  if (!status.ok()) return reply.Give(status);
+  const StatusOr<std::shared_ptr<WorkerSession>> session = Find(message.session());
+  if (session.ok()) (*session)->Unregister(message.graph());
+  reply.Give(session.status());
 }
 
 // Counts a request of another task and the response to it.

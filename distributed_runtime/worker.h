@@ -80,6 +80,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnRegisterGraph(PayloadReader* request, const Reply& reply);
+  void OnReleaseGraph(PayloadReader* request, const Reply& reply);
   void OnRunGraph(PayloadReader* request, const Reply& reply);
   void OnContinueStep(PayloadReader* request, const Reply& reply);
   void OnRecvTensor(PayloadReader* request, const Reply& reply);

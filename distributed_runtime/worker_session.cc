@@ -52,6 +52,11 @@ Status WorkerSession::SetCluster(const DeviceSet& all) {
     }
   }
   context_.SetDevices(devices_, all);
+  if (arguments_.master == arguments_.task && arguments_.options.placement_period > 0 &&
+      all.size() > 1) {
+    costs_ = std::make_unique<SessionCosts>(all);
+    context_.costs = costs_.get();
+  }
   has_cluster_ = true;
   return absl::OkStatus();
 }
@@ -62,7 +67,7 @@ Status WorkerSession::Extend(const proto::GraphChunk& chunk) {
 }
 
 StatusOr<std::shared_ptr<Executable>> WorkerSession::Compile(
-    const proto::SignatureRecord& signature) {
+    const proto::SignatureRecord& signature, const PlacementHints& hints) {
   const SessionGate::Pass pass(&gate_);
   MS_RETURN_IF_ERROR(pass.status());
   {
@@ -71,7 +76,8 @@ StatusOr<std::shared_ptr<Executable>> WorkerSession::Compile(
   }
   MS_ASSIGN_OR_RETURN(const StepSignature decoded, DecodeSignature(graph_, signature));
   MS_RETURN_IF_ERROR(DropOtherVariables(decoded));
-  MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> graph, Executable::Create(&context_, decoded));
+  MS_ASSIGN_OR_RETURN(std::unique_ptr<Executable> graph,
+                      Executable::Create(&context_, decoded, hints));
   return std::shared_ptr<Executable>(std::move(graph));
 }
 
@@ -105,10 +111,12 @@ Status WorkerSession::DropOtherVariables(const StepSignature& signature) {
   return absl::OkStatus();
 }
 
-StatusOr<uint64_t> WorkerSession::Register(int64_t number,
-                                           const proto::SignatureRecord& signature) {
+StatusOr<uint64_t> WorkerSession::Register(int64_t number, const proto::SignatureRecord& signature,
+                                           const std::vector<int>& placement) {
+  PlacementHints hints;
+  if (!placement.empty()) hints.decided = &placement;
   TaskGraph graph;
-  MS_ASSIGN_OR_RETURN(graph.executable, Compile(signature));
+  MS_ASSIGN_OR_RETURN(graph.executable, Compile(signature, hints));
   const PartitionedGraph& parts = graph.executable->builder().partitions();
   graph.exchange = std::make_shared<const StepExchange>(
       PlanExchange(parts, context_.devices, arguments_.master, arguments_.task));
@@ -116,6 +124,22 @@ StatusOr<uint64_t> WorkerSession::Register(int64_t number,
   absl::MutexLock lock(&mutex_);
   graphs_[number] = std::move(graph);
   return fingerprint;
+}
+
+void WorkerSession::Unregister(int64_t number) {
+  const SessionGate::Pass pass(&gate_);
+  if (!pass.status().ok()) return;  // all of them go
+  TaskGraph graph;                  // destroyed without the lock
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = graphs_.find(number);
+    if (found == graphs_.end()) return;
+    graph = std::move(found->second);
+    graphs_.erase(found);
+  }
+  if (HasIdleDevices()) return;
+  absl::MutexLock lock(&mutex_);
+  left_.push_back(std::move(graph));
 }
 
 StatusOr<TaskGraph> WorkerSession::Find(int64_t number) {
@@ -274,10 +298,12 @@ void WorkerSession::Release() {
   budget_.DropKeptStates();
   checks_.DropKept();
   absl::flat_hash_map<int64_t, TaskGraph> graphs;
+  std::vector<TaskGraph> left;
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps;
   {
     absl::MutexLock lock(&mutex_);
     graphs.swap(graphs_);
+    left.swap(left_);
     steps.swap(steps_);
   }
 }

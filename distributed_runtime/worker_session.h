@@ -16,6 +16,7 @@
 #include "core/device/shared_devices.h"
 #include "core/graph/graph.h"
 #include "core/numerics/numeric_checks.h"
+#include "core/placement/placer_costs.h"
 #include "core/plan/running_steps.h"
 #include "core/plan/state_budget.h"
 #include "core/resources/resource_manager.h"
@@ -69,11 +70,15 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   // The session's copy of the graph.
   const Graph& graph() const { return graph_; }
   // Compiles the parts of this task. REQUIRES: SetCluster was called.
-  StatusOr<std::shared_ptr<Executable>> Compile(const proto::SignatureRecord& signature)
+  StatusOr<std::shared_ptr<Executable>> Compile(const proto::SignatureRecord& signature,
+                                                const PlacementHints& hints = PlacementHints())
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Compiles, and keeps the result under the master's number. Returns its Fingerprint.
-  StatusOr<uint64_t> Register(int64_t number, const proto::SignatureRecord& signature)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Compiles, and keeps the result under the master's number. Returns its Fingerprint. `placement`:
+  // the device of each node of the step; empty: this task places them as the master does.
+  StatusOr<uint64_t> Register(int64_t number, const proto::SignatureRecord& signature,
+                              const std::vector<int>& placement) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Does not keep that any more. Does nothing if there is none. REQUIRES: no run of it begins.
+  void Unregister(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND if no graph of this number was registered.
   StatusOr<TaskGraph> Find(int64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -95,6 +100,8 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   uint64_t handle() const { return arguments_.handle; }
   // The task of the master.
   const std::string& master() const { return arguments_.master; }
+  // By which the master places. Null: in other tasks, and if its session does not place by costs.
+  SessionCosts* costs() const { return costs_.get(); }
   const ResourceManager& resources() const { return *arguments_.resources; }
   // Whether tensors of float32 that leave the task are shortened.
   bool shortens_floats() const { return arguments_.shortens_floats; }
@@ -127,11 +134,14 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   DeviceList devices_;
   NumericChecks checks_;
   ExecutableContext context_;
+  std::unique_ptr<SessionCosts> costs_;  // set by SetCluster
   StateBudget budget_;
   RunningSteps running_;
   absl::Mutex mutex_;
   bool has_cluster_ ABSL_GUARDED_BY(mutex_) = false;
   absl::flat_hash_map<int64_t, TaskGraph> graphs_ ABSL_GUARDED_BY(mutex_);
+  // What was unregistered while a device may have needed it.
+  std::vector<TaskGraph> left_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Running> running_steps_ ABSL_GUARDED_BY(mutex_);
   RunRecord record_ ABSL_GUARDED_BY(mutex_);  // of the master's steps
