@@ -179,6 +179,22 @@ TEST_F(PlacementOverTasksTest, StateStaysInItsTask) {
   EXPECT_THAT(TasksOf(*PlaceAgain(*first), with_state), Each(kMaster));
 }
 
+TEST_F(PlacementOverTasksTest, ListsOfTensorsStayInTheirTask) {
+  const auto pinned = Chain("/job:worker/task:0", x);
+  const GraphBuilder::Attrs attrs = {{"element_dtype", DataType::kFloat}};
+  const Output empty =
+      Op("EmptyTensorList", {Constant(Values<int32_t>({4})), Constant(Tensor::Scalar<int32_t>(-1))},
+         {{"element_dtype", DataType::kFloat}, {"shape_type", DataType::kInt32}});
+  const Output pushed = Op("TensorListPushBack", {empty, x}, attrs);
+  const Output length = Op("TensorListLength", {pushed});
+  signature.fetches.push_back(length);
+  const std::vector<const Node*> lists = {pushed.node, length.node};
+  const std::unique_ptr<Executable> first = PlaceFirst();
+  ASSERT_THAT(TasksOf(*first, lists), Each(kMaster));
+  for (const auto& nodes : {pinned, lists}) Measure(nodes, kMaster, 20 * kMillisecond);
+  EXPECT_THAT(TasksOf(*PlaceAgain(*first), lists), Each(kMaster));
+}
+
 TEST_F(PlacementOverTasksTest, TheOtherTaskCutsTheStepAsTheMasterDoes) {
   const auto pinned = Chain("/job:worker/task:0", x);
   const auto free = Chain("", x);
