@@ -41,13 +41,13 @@ def docstring(op: Op) -> list[str]:
 
 def signature(op: Op) -> list[tuple[str, str, str]]:
     """(name, type, default or "") of each parameter but ``name``."""
-    found = [(parameter_name(a["name"]), "Any", "") for a in op["inputs"]]
+    found = [(parameter_name(a["name"], op["name"]), "Any", "") for a in op["inputs"]]
     for attr in parameters(op):
         kind = _STUB_TYPES.get(attr["type"], "Any")
         default = "" if attr["default"] is None else default_of(attr)
         if default:
             kind = kind if kind == "Any" else f"{kind} | None"
-        found.append((parameter_name(attr["name"]), kind, default))
+        found.append((parameter_name(attr["name"], op["name"]), kind, default))
     return found
 
 

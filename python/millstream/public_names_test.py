@@ -104,7 +104,25 @@ def test_raw_ops_hold_each_op_and_no_other() -> None:
     names = set(raw_ops.__all__)
     assert {"MatMul", "Conv2D", "VarHandleOp"} <= names
     assert not [name for name in names if name.startswith("_")]
+    assert "ApplyAdam" not in names  # it works on a reference
     product = raw_ops.MatMul(a=[[2.0]], b=[[3.0]], transpose_b=True)
     assert product.op.type == "MatMul"
     with tf.Session() as session:
         assert session.run(product).tolist() == [[6.0]]
+
+
+def test_raw_ops_have_the_parameters_of_the_api() -> None:
+    raw_ops: Any = tf.raw_ops
+    x, is_first = [[1.0, 2.0]], [True, False]
+    with tf.Session() as session:
+        assert session.run(raw_ops.Sum(input=x, axis=1)).tolist() == [3.0]
+        assert not session.run(raw_ops.All(input=is_first, axis=0))
+        assert session.run(raw_ops.Squeeze(input=x, axis=[0])).tolist() == [1.0, 2.0]
+        assert session.run(raw_ops.ExpandDims(input=x, axis=0)).shape == (1, 1, 2)
+        parts = session.run(raw_ops.Split(axis=1, value=x, num_split=2))
+        assert [part.tolist() for part in parts] == [[[1.0]], [[2.0]]]
+        chosen = raw_ops.Select(condition=is_first, x=[1, 2], y=[3, 4])
+        assert session.run(chosen).tolist() == [1, 4]
+        assert session.run(raw_ops.Where(condition=is_first)).tolist() == [[0]]
+        levels = raw_ops.QuantizeV2(input=[0.5], min_range=0.0, max_range=1.0, T=tf.quint8)
+        assert session.run(list(levels[1:])) == [0.0, 1.0]

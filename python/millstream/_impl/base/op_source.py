@@ -19,6 +19,29 @@ _TYPE_NAMES = {
     14: "bfloat16", 15: "qint16", 16: "quint16", 17: "uint16", 18: "complex128", 19: "float16",
     20: "resource", 21: "variant", 22: "uint32", 23: "uint64",
 }  # fmt: skip
+# Arguments and attributes for which the functions of 1.15 have other names, or that it spells "T".
+_API_PARAMETERS = {
+    **{
+        (op, "reduction_indices"): "axis"
+        for op in ("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum")
+    },
+    **{
+        (op, "T"): "T"
+        for op in (
+            "CollectiveBcastRecv",
+            "CropAndResizeGradImage",
+            "QuantizeV2",
+            "ResourceCountUpTo",
+        )
+    },
+    ("ExpandDims", "dim"): "axis",
+    ("Select", "e"): "y",
+    ("Select", "t"): "x",
+    ("Split", "split_dim"): "axis",
+    ("SplitV", "split_dim"): "axis",
+    ("Squeeze", "squeeze_dims"): "axis",
+    ("Where", "input"): "condition",
+}
 Op = dict[str, Any]
 
 
@@ -36,9 +59,10 @@ def _unreserved(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def parameter_name(name: str) -> str:
-    """A parameter's name: that of the argument unless Python reserves it."""
-    return _unreserved(name.lower() if name == "T" else name)
+def parameter_name(name: str, op: str) -> str:
+    """A parameter's name: the argument's, unless Python reserves it or the API has another."""
+    renamed = _API_PARAMETERS.get((op, name))
+    return renamed or _unreserved(name.lower() if name == "T" else name)
 
 
 def parameters(op: Op) -> list[dict[str, Any]]:
@@ -104,12 +128,13 @@ def doc_lines(op: Op) -> list[str]:
         lines += ["", *(line.rstrip() for line in rest.strip().splitlines())]
     lines += ["", "Parameters", "----------"]
     for argument in op["inputs"]:
-        lines += [parameter_name(argument["name"]), *_wrapped(argument_doc(argument, op))]
+        name = parameter_name(argument["name"], op["name"])
+        lines += [name, *_wrapped(argument_doc(argument, op))]
     for attr in parameters(op):
         text = f"An attribute: {attr['type']}"
         if attr["allowed_strings"]:
             text += ", one of " + ", ".join(attr["allowed_strings"])
-        lines += [parameter_name(attr["name"]), *_wrapped(text + ".")]
+        lines += [parameter_name(attr["name"], op["name"]), *_wrapped(text + ".")]
     lines += ["name", f'    Name of the operation, by default "{op["name"]}".']
     lines += ["", "Returns", "-------"]
     if not op["outputs"]:
@@ -147,8 +172,8 @@ def call(op: Op, info: str) -> tuple[str, str]:
     info
         Python source of its `OpInfo`. `apply` goes by the name ``_apply``.
     """
-    inputs = [parameter_name(argument["name"]) for argument in op["inputs"]]
-    attrs = [parameter_name(attr["name"]) for attr in parameters(op)]
+    inputs = [parameter_name(argument["name"], op["name"]) for argument in op["inputs"]]
+    attrs = [parameter_name(attr["name"], op["name"]) for attr in parameters(op)]
     items = list(inputs)
     for name, attr in zip(attrs, parameters(op), strict=True):
         items.append(name if attr["default"] is None else f"{name}={default_of(attr)}")
