@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/common/parallel.h"
+#include "kernels/common/streamed_output.h"
 
 namespace millstream::kernels {
 namespace {
@@ -50,14 +51,52 @@ bool NarrowRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* 
   return refused;
 }
 
+// As the loops, past the caches.
+bool StreamRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* x, const void* y,
+                void* out, const RowBlock& block, int64_t columns) {
+  const BinaryLoop loop = LoopFor(*call.functions, inner);
+  const int64_t x_stride = inner == BroadcastPlan::Inner::kOnlyY ? 0 : 1;
+  const int64_t y_stride = inner == BroadcastPlan::Inner::kOnlyX ? 0 : 1;
+  const int64_t tile_elements = kStreamedTileBytes / call.result_bytes;
+  alignas(64) char tile[kStreamedTileBytes];
+  bool refused = false;
+  for (int64_t row = 0; row < block.rows; ++row) {
+    char* const to =
+        static_cast<char*>(out) + (block.output_offset + row * columns) * call.result_bytes;
+    for (int64_t begin = 0; begin < columns; begin += tile_elements) {
+      const int64_t n = std::min(tile_elements, columns - begin);
+      const RowBlock part{block.x_offset + row * block.x_step + begin * x_stride,
+                          block.y_offset + row * block.y_step + begin * y_stride,
+                          0,
+                          1,
+                          0,
+                          0};
+      refused |= loop(x, y, tile, part, n);
+      StreamCopy(tile, n * call.result_bytes, to + begin * call.result_bytes);
+    }
+  }
+  EndStreaming();
+  return refused;
+}
+
+// Whether a call with these operands writes its results so.
+bool StreamsResults(const BinaryCall& call, const BroadcastPlan& plan, const void* x, const void* y,
+                    const void* out) {
+  if (call.format != nullptr || out == x || out == y) return false;
+  const int64_t operands = (plan.x_fills ? 1 : 0) + (plan.y_fills && x != y ? 1 : 0);
+  return IsStreamed(operands * plan.size * call.operand_bytes, plan.size * call.result_bytes);
+}
+
 // What RunBinary does beyond one thread's worth of work.
 [[gnu::noinline]] ms::Status RunRows(ms::Frame& frame, const BinaryCall& call,
                                      const BroadcastPlan& plan, const void* x, const void* y,
                                      void* out) {
   const BinaryLoop loop = LoopFor(*call.functions, plan.inner);
+  const bool is_streamed = StreamsResults(call, plan, x, y, out);
   std::atomic<bool> refused{false};
   const auto run = [&](const RowBlock& block, int64_t columns) {
-    const bool some_refused = call.format == nullptr
+    const bool some_refused = is_streamed ? StreamRows(call, plan.inner, x, y, out, block, columns)
+                              : call.format == nullptr
                                   ? loop(x, y, out, block, columns)
                                   : NarrowRows(call, plan.inner, x, y, out, block, columns);
     if (some_refused) refused.store(true, std::memory_order_relaxed);
@@ -88,6 +127,8 @@ ms::Status BinaryCall::Init(const BinaryTable& table, MS_DType operands, MS_DTyp
   format = NarrowFormatOf(operands);
   picoseconds = functions->picoseconds + (format == nullptr ? 0 : kTilePicoseconds);
   same_dtype = operands == results;
+  operand_bytes = static_cast<int64_t>(ms::ElementSize(operands));
+  result_bytes = static_cast<int64_t>(ms::ElementSize(results));
   return ms::Status();
 }
 

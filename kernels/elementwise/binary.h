@@ -58,7 +58,9 @@ struct BinaryCall {
   int64_t picoseconds = 0;
   // How operands become the floats that the loops take; null where they are what the loops take.
   const NarrowFormat* format = nullptr;
-  bool same_dtype = false;  // results are of the dtype of the operands
+  bool same_dtype = false;    // results are of the dtype of the operands
+  int64_t operand_bytes = 0;  // of an element
+  int64_t result_bytes = 0;
 };
 
 // Runs the operation over a non-empty output.

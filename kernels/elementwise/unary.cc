@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/common/parallel.h"
+#include "kernels/common/streamed_output.h"
 
 namespace millstream::kernels {
 
@@ -13,6 +14,8 @@ ms::Status ElementwiseKernel::Init(const ms::KernelInfo& info) {
   format_ = NarrowFormatOf(dtype);
   loop_ = functions->loop;
   same_dtype_ = dtype == info.output_dtype(0);
+  bytes_ = static_cast<int64_t>(ms::ElementSize(dtype));
+  result_bytes_ = static_cast<int64_t>(ms::ElementSize(info.output_dtype(0)));
   picoseconds_ = functions->picoseconds + (format_ == nullptr ? 0 : kTilePicoseconds);
   return ms::Status();
 }
@@ -27,14 +30,29 @@ ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   }
   const void* const x_data = x.raw();
   void* const out_data = out.raw();
+  const bool is_streamed = format_ == nullptr && out_data != x_data &&
+                           IsStreamed(x.size() * bytes_, x.size() * result_bytes_);
   MS_TRY(ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
-    if (format_ == nullptr) {
+    if (is_streamed) {
+      RunStreamed(x_data, out_data, begin, end);
+    } else if (format_ == nullptr) {
       loop_(x_data, out_data, begin, end);
     } else {
       RunNarrow(x_data, out_data, begin, end);
     }
   }));
   return ms::Status();
+}
+
+void ElementwiseKernel::RunStreamed(const void* x, void* out, int64_t begin, int64_t end) const {
+  const int64_t tile_elements = kStreamedTileBytes / std::max(bytes_, result_bytes_);
+  alignas(64) char tile[kStreamedTileBytes];
+  for (int64_t at = begin; at < end; at += tile_elements) {
+    const int64_t n = std::min(tile_elements, end - at);
+    loop_(static_cast<const char*>(x) + at * bytes_, tile, 0, n);
+    StreamCopy(tile, n * result_bytes_, static_cast<char*>(out) + at * result_bytes_);
+  }
+  EndStreaming();
 }
 
 void ElementwiseKernel::RunNarrow(const void* x, void* out, int64_t begin, int64_t end) const {

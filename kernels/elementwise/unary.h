@@ -43,11 +43,15 @@ class ElementwiseKernel {
 
  private:
   void RunNarrow(const void* x, void* out, int64_t begin, int64_t end) const;
+  // Past the caches (kernels/common/streamed_output.h).
+  void RunStreamed(const void* x, void* out, int64_t begin, int64_t end) const;
 
   const Row& row_;
   UnaryLoop loop_ = nullptr;
   int64_t picoseconds_ = 0;
   bool same_dtype_ = true;
+  int64_t bytes_ = 0;  // of an element
+  int64_t result_bytes_ = 0;
   // How elements become the floats that the loop takes and back; null where they are what it takes.
   const NarrowFormat* format_ = nullptr;
 };
