@@ -263,5 +263,67 @@ q, k and v are transposed by their permutations first, the result by output_perm
 last two dimensions are then those of the matrices: queries or keys, and their elements. The
 mask may be missing; it broadcasts to the scores. Made by the runtime.)");
 
+// ---- _AttentionGrad ----
+
+// The shape of keys or values with a row for each.
+StatusOr<PartialShape> WithRows(const ShapeContext& context, int input, int rank,
+                                const char* transpose) {
+  MS_ASSIGN_OR_RETURN(PartialShape shape, context.WithRank(input, rank));
+  MS_ASSIGN_OR_RETURN(const bool transposed, context.Attr<bool>(transpose));
+  if (!transposed) return shape;
+  const int64_t columns = shape.dim(-2);
+  shape.set_dim(-2, shape.dim(-1));
+  shape.set_dim(-1, columns);
+  return shape;
+}
+
+Status AttentionGradShape(ShapeContext* context) {
+  for (int i = 0; i < 3; ++i) context->SetOutput(i, context->input(i));
+  MS_ASSIGN_OR_RETURN(const PartialShape q, context->WithRankAtLeast(0, 2));
+  if (!q.known_rank()) return absl::OkStatus();
+  MS_ASSIGN_OR_RETURN(const PartialShape k, WithRows(*context, 1, q.rank(), "transpose_k"));
+  MS_ASSIGN_OR_RETURN(const PartialShape v, WithRows(*context, 2, q.rank(), "transpose_v"));
+  MS_ASSIGN_OR_RETURN(const PartialShape probabilities, context->WithRank(3, q.rank()));
+  MS_ASSIGN_OR_RETURN(const PartialShape gradients, context->WithRank(4, q.rank()));
+  const PartialShape* const shapes[] = {&q, &k, &v, &probabilities, &gradients};
+  PartialShape batch(q.dims().subspan(0, q.rank() - 2));
+  for (int i = 1; i < 5; ++i) MS_RETURN_IF_ERROR(MergeBatch(*context, i, *shapes[i], &batch));
+  // Dimensions that are the same: of which input, and from the end.
+  struct Pair {
+    int input;
+    int dim;
+    int other;
+    int other_dim;
+  };
+  constexpr Pair kPairs[] = {{1, -1, 0, -1}, {2, -2, 1, -2}, {3, -2, 0, -2},
+                             {3, -1, 1, -2}, {4, -2, 0, -2}, {4, -1, 2, -1}};
+  for (const Pair& pair : kPairs) {
+    const StatusOr<int64_t> size = context->MergeDim(shapes[pair.input]->dim(pair.dim),
+                                                     shapes[pair.other]->dim(pair.other_dim));
+    if (!size.ok()) return InputError(*context, pair.input, size.status());
+  }
+  return absl::OkStatus();
+}
+
+MILLSTREAM_OP("_AttentionGrad")
+    .Input("q: T")
+    .Input("k: T")
+    .Input("v: T")
+    .Input("probabilities: T")
+    .Input("gradients: T")
+    .Output("dq: T")
+    .Output("dk: T")
+    .Output("dv: T")
+    .Attr("T: {float}")
+    .Attr("scale: float = 1.0")
+    .Attr("transpose_k: bool = false")
+    .Attr("transpose_v: bool = false")
+    .Shape(AttentionGradShape)
+    .Doc(R"(Gives the gradients of q, k and v, where an attention is probabilities * v.
+
+The probabilities are softmax(scale * q * transpose(k) + mask), for each matrix of a batch, and
+gradients are those of the attention. q has a row for each query; k and v have one for each key
+or, if transpose_k or transpose_v says so, a column. Made by the runtime.)");
+
 }  // namespace
 }  // namespace millstream

@@ -246,8 +246,60 @@ def _attentions(values: Values) -> Any:
     return tf.transpose(result, [0, 2, 1, 3])
 
 
+# ---- _AttentionGrad ----
+
+
+def _make_attention_grad(source: Source, op: Any) -> Case:
+    batch = tuple(source.size(3) for _ in range(source.integer(0, 2)))
+    queries, keys, depth, width = (source.size(7) for _ in range(4))
+    columns = [source.chance(0.3), source.chance(0.3)]
+    shapes = [(queries, depth), (keys, depth), (keys, width), (queries, keys), (queries, width)]
+    for i, transposed in enumerate(columns):
+        if transposed:
+            shapes[1 + i] = shapes[1 + i][::-1]
+    if source.chance(0.1):
+        shapes[source.integer(1, 4)] = (queries + 1, keys + 1)
+    attrs = {**_FLOAT, "scale": attr_text(0.5)}
+    attrs |= {"transpose_k": attr_text(columns[0]), "transpose_v": attr_text(columns[1])}
+    return Case(op.name, [_floats(source, *batch, *shape) for shape in shapes], attrs)
+
+
+def _attention_grad(case: Case) -> Outcome:
+    q, k, v, probabilities, gradients = (_wide(case, i) for i in range(5))
+    columns = [bool(case.attr("transpose_k")), bool(case.attr("transpose_v"))]
+    k, v = (np.swapaxes(x, -1, -2) if t else x for x, t in zip((k, v), columns, strict=True))
+    refuse_unless(k.shape == (*q.shape[:-2], k.shape[-2], q.shape[-1]), "k")
+    refuse_unless(v.shape == (*k.shape[:-1], v.shape[-1]), "v")
+    refuse_unless(probabilities.shape == (*q.shape[:-1], k.shape[-2]), "probabilities")
+    refuse_unless(gradients.shape == (*q.shape[:-1], v.shape[-1]), "gradients")
+
+    def of(p: Array, dy: Array, x: Array, y: Array, z: Array, sign: int) -> list[Array]:
+        """The gradients or, with absolute values and a sign of 1, the sizes of their terms."""
+        dp = dy @ np.swapaxes(z, -1, -2)
+        ds = (dp + sign * np.sum(dp * p, -1, keepdims=True)) * p * 0.5
+        turned = np.swapaxes(ds, -1, -2)
+        return [ds @ y, turned @ x, np.swapaxes(p, -1, -2) @ dy]
+
+    results = of(probabilities, gradients, q, k, v, -1)
+    sizes = of(*(np.abs(x) for x in (probabilities, gradients, q, k, v)), 1)
+    for i, transposed in enumerate(columns):
+        if transposed:
+            results[1 + i], sizes[1 + i] = (
+                np.swapaxes(x[1 + i], -1, -2) for x in (results, sizes)
+            )
+    # Each term passes through three sums of at most 8 numbers and three products.
+    return [Near(x, 32 * _UNIT * size) for x, size in zip(results, sizes, strict=True)]
+
+
+def _attention_gradients(values: Values) -> Any:
+    q, k, v = (values.of(4, 2048, 8) for _ in range(3))
+    scores = tf.matmul(q, k, transpose_b=True) * 0.25
+    return tf.gradients(tf.matmul(tf.nn.softmax(scores), v), [q, k, v], values.of(4, 2048, 8))
+
+
 for _op, _make, _reference, _build in [
     ("_Attention", _make_attention, _attention, _attentions),
+    ("_AttentionGrad", _make_attention_grad, _attention_grad, _attention_gradients),
     ("_DenseLayer", _make_dense, _dense, _dense_layers),
     ("_Gelu", _make_gelu, _gelu, _gelus),
     ("_LayerNorm", _make_layer_norm, _layer_norm, _layer_norms),
