@@ -37,11 +37,11 @@ constexpr size_t kMostRangesNamed = 8;
 // By name, as SessionOptions::disabled_passes takes them. fuse_relu_grad stays: it gives all
 // results.
 constexpr const char* kHiding[] = {
-    "batch_updates",        "compile_elementwise", "fold_batch_norm",   "fold_constants",
-    "fuse_attention",       "fuse_batch_norm",     "fuse_concats",      "fuse_dense_layers",
-    "fuse_elementwise",     "fuse_gelu",           "fuse_layer_norm",   "fuse_lstm_steps",
-    "fuse_product_updates", "fuse_products",       "fuse_softmax_grad", "join_products",
-    "pack_weights",         "share_strips",        "sum_products"};
+    "batch_updates",     "compile_elementwise",  "fold_batch_norm", "fold_constants",
+    "fuse_attention",    "fuse_attention_grad",  "fuse_batch_norm", "fuse_concats",
+    "fuse_dense_layers", "fuse_elementwise",     "fuse_gelu",       "fuse_layer_norm",
+    "fuse_lstm_steps",   "fuse_product_updates", "fuse_products",   "fuse_softmax_grad",
+    "join_products",     "pack_weights",         "share_strips",    "sum_products"};
 
 Variable* VariableOf(const MS_TensorView& view) { return ResourceAs<Variable>(ResourceOf(view)); }
 
