@@ -6,16 +6,17 @@
 //
 // These read and write 28 bytes for each element of P: dP is written and read, P is read twice, dS
 // is written and read twice. The fused kernel reads P, 4 bytes, and keeps tiles of the others in a
-// cache. Measured with one thread (AVX-512, 32 MB of last cache, least of 2 s), 32 matrices of
-// 1024 x 1024: heads of 64 numbers 182 ms instead of 208, and of 512 x 512: heads of 16 numbers
-// 16 ms instead of 20, of 32 numbers 28 both. Where P fits the cache, nothing is gained: 8 matrices
-// of 512 x 512, heads of 64, 12.0 instead of 11.9. So P must be large, and heads not longer than
-// those measured: the longer they are, the less of the time is the memory's.
+// cache. Measured with one thread, AVX-512 and 32 MB of last cache, the least of many runs: 32
+// matrices of 1024 x 1024 took 181 ms instead of 200 with heads of 64 numbers, 98 instead of 108
+// with 32 and 58 instead of 81 with 16. Where P fits the cache, nothing is gained: 8 matrices of
+// 512 x 512 with heads of 64 took 11.2 ms instead of 11.4. So P must be large, and heads not longer
+// than those measured: the longer they are, the less of the time is the memory's.
 //
-// P is not computed anew, as FlashAttention does it (T. Dao et al., 2022). That spares 8 more
-// bytes, of the forward pass and of this one. But it takes a fifth product, a quarter more of the
-// operations, which the library does at 9/10 of what the processor can do, and an exponential. It
-// was measured with the same loops: 254 ms for the first case above, 22 for the second.
+// P is not computed anew, as FlashAttention does it (T. Dao et al., FlashAttention: Fast and
+// Memory-Efficient Exact Attention with IO-Awareness, 2022). That would spare reading P, but takes
+// a fifth product, a quarter more operations, where the library does 9 of 10 that the processor can
+// do, and an exponential. Measured with the same loops, 8 matrices of 512 x 512 with heads of 64
+// took 15.8 ms.
 #include <cmath>
 #include <cstdint>
 #include <optional>

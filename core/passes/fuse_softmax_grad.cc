@@ -8,12 +8,8 @@
 //
 // In attention dy and y are matrices of queries by keys. Of 52 bytes that the gradients of an
 // attention read and write for each of their elements, 28 remain: dy is written and read, y is read
-// twice, and the result is written and read twice. A kernel that computes the four products around
-// this as well, in tiles, would leave 4. But for each element the products have 8 operations for
-// each number of a query, 512 for heads of 64: about 5 ns of one thread with AVX2. 24 bytes take
-// about one from the last cache, beside which the library computes, and tiles of our own would give
-// it back: they are multiplied transposed, too, so each has to be arranged twice. This is counted,
-// not measured; where the matrices of all heads do not fit the last cache, the count is closer.
+// twice, and the result is written and read twice. Where these matrices are large,
+// fuse_attention_grad makes one operation of the products around this as well.
 #include <optional>
 #include <utility>
 #include <vector>
