@@ -93,6 +93,132 @@ def test_a_run_in_parts_runs_over_two_tasks() -> None:
             assert sess.run(count) == 2.0
 
 
+def test_the_branches_of_a_conditional_run_in_two_tasks() -> None:
+    servers = _servers(3)
+    with tf.Graph().as_default():
+        chooses = tf.placeholder(tf.bool, [])
+        with tf.device("/job:worker/task:1"):
+            v = tf.Variable([1.0, 2.0], use_resource=True)
+            w = tf.Variable([5.0, 6.0], use_resource=True)
+
+        def product() -> Any:
+            with tf.device("/job:worker/task:1"):
+                return v * 3.0
+
+        def change() -> Any:
+            with tf.device("/job:worker/task:2"):
+                return tf.assign_add(w, [1.0, 1.0]) + 0.0
+
+        chosen = tf.cond(chooses, product, change)
+        (gradient,) = tf.gradients(chosen, v)
+        with tf.Session(servers[0].target) as sess:
+            sess.run([v.initializer, w.initializer])
+            got = sess.run([chosen, gradient], {chooses: True})
+            assert [one.tolist() for one in got] == [[3.0, 6.0], [3.0, 3.0]]
+            assert sess.run(w).tolist() == [5.0, 6.0]  # the other branch did not run
+            got = sess.run([chosen, gradient], {chooses: False})
+            assert [one.tolist() for one in got] == [[6.0, 7.0], [0.0, 0.0]]
+            assert sess.run(w).tolist() == [6.0, 7.0]
+
+
+# A function of x whose nodes are in two tasks: x^2 + x. It is called, and is a branch of an If.
+_FUNCTION = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } } }
+node {
+  name: "call"
+  op: "PartitionedCall"
+  input: "x"
+  attr { key: "Tin" value { list { type: DT_FLOAT } } }
+  attr { key: "Tout" value { list { type: DT_FLOAT } } }
+  attr { key: "f" value { func { name: "polynomial" } } }
+}
+node {
+  name: "choice"
+  op: "If"
+  input: "p"
+  input: "x"
+  attr { key: "Tcond" value { type: DT_BOOL } }
+  attr { key: "Tin" value { list { type: DT_FLOAT } } }
+  attr { key: "Tout" value { list { type: DT_FLOAT } } }
+  attr { key: "then_branch" value { func { name: "polynomial" } } }
+  attr { key: "else_branch" value { func { name: "negative" } } }
+}
+library {
+  function {
+    signature {
+      name: "polynomial"
+      input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "z" type: DT_FLOAT }
+    }
+    node_def {
+      name: "square"
+      op: "Square"
+      input: "x"
+      device: "/job:worker/task:1"
+      attr { key: "T" value { type: DT_FLOAT } }
+    }
+    node_def {
+      name: "sum"
+      op: "AddV2"
+      input: "square:y:0"
+      input: "x"
+      device: "/job:worker/task:2"
+      attr { key: "T" value { type: DT_FLOAT } }
+    }
+    ret { key: "z" value: "sum:z:0" }
+  }
+  function {
+    signature {
+      name: "negative"
+      input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "z" type: DT_FLOAT }
+    }
+    node_def {
+      name: "y"
+      op: "Neg"
+      input: "x"
+      device: "/job:worker/task:1"
+      attr { key: "T" value { type: DT_FLOAT } }
+    }
+    ret { key: "z" value: "y:y:0" }
+  }
+}
+"""
+
+
+def _devices_of(sess: Any, fetch: Any, feeds: Any, op: str) -> set[str]:
+    """The tasks in which a step ran nodes of an op."""
+    report = tf.RunMetadata()
+    sess.run(fetch, feeds, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), report)
+    return {
+        device.device.partition("/device")[0]
+        for device in report.step_stats.dev_stats
+        for node in device.node_stats
+        if node.node_name.endswith(op)
+    }
+
+
+def test_the_nodes_of_a_function_run_in_two_tasks() -> None:
+    servers = _servers(3)
+    with tf.Graph().as_default():
+        definition = tf.protos.text_format.Parse(_FUNCTION, tf.GraphDef())
+        names = ["x:0", "p:0", "call:0", "choice:0"]
+        found = tf.import_graph_def(definition, return_elements=names, name="")
+        assert found is not None
+        x, p, call, choice = found
+        (gradient,) = tf.gradients(call, x)
+        with tf.Session(servers[0].target) as sess:
+            assert sess.run([call, gradient], {x: 3.0}) == [12.0, 7.0]
+            assert sess.run(choice, {x: 3.0, p: True}) == 12.0
+            assert sess.run(choice, {x: 3.0, p: False}) == -3.0
+            feeds = {x: 3.0, p: True}
+            for fetch in (call, choice):
+                task = "/job:worker/replica:0/task:"
+                assert _devices_of(sess, fetch, feeds, "/square") == {f"{task}1"}
+                assert _devices_of(sess, fetch, feeds, "/sum") == {f"{task}2"}
+
+
 # Calls a function of x in task 1: twice x.
 _REMOTE_CALL = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
