@@ -105,6 +105,18 @@ TEST_F(ClusterStatusTest, TasksCountStepsAndBytes) {
   EXPECT_GT(sent.received_bytes(), received.sent_bytes());
 }
 
+TEST_F(ClusterStatusTest, AValueThatIsTheSameInEachStepIsNotSent) {
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(1));
+  const Output same = On(1, "Neg", {Constant(Values<float>(std::vector<float>(1000, 2)))});
+  const Output y = On(0, "AddV2", {same, x});
+  session = Open(0);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor value = Value(y, {{x, Values<float>({5})}});
+    EXPECT_EQ(Elements<float>(value), std::vector<float>(1000, 3));
+  }
+  EXPECT_LT(TrafficWith(kFirst, StatusOf(1)).sent_bytes(), 1000);
+}
+
 TEST_F(ClusterStatusTest, ARunningStepSaysWhatItWaitsFor) {
   const Output y = On(0, "Neg", {FromEmptyQueue(1)});
   session = Open(0);

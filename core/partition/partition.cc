@@ -10,6 +10,7 @@
 #include "core/graph/control_flow.h"
 #include "core/graph/deadness.h"
 #include "core/graph/structural_role.h"
+#include "core/partition/lasting_values.h"
 #include "core/partition/partition_loops.h"
 
 namespace millstream {
@@ -44,10 +45,9 @@ class Partitioner {
   StatusOr<PartitionedGraph> Run();
 
  private:
-  // A constant that waits for nothing stands on every device that reads it.
+  // What is the same in each step stands on every device that reads it.
   bool IsCopied(const Node* node) const {
-    return RoleOf(node->op().name) == StructuralRole::kConstant &&
-           pruned_.controls[index_.at(node)].empty();
+    return lasting_.contains(node) || IsFreeConstant(pruned_, index_.at(node));
   }
   // Where the node runs; of nodes of loops that stand on several devices, the first.
   const std::vector<int>& DevicesOf(int i) const { return loops_.devices[i]; }
@@ -82,6 +82,7 @@ class Partitioner {
   const DeviceSet& devices_;
   const StepSignature& signature_;
   LoopLayout loops_;
+  absl::flat_hash_set<const Node*> lasting_;
   PartitionedGraph result_;
   absl::flat_hash_map<const Node*, int> index_;
   absl::flat_hash_map<int, int> part_of_device_;
@@ -251,11 +252,16 @@ StatusOr<const Node*> Partitioner::Receive(const Crossing& crossing) {
 }
 
 StatusOr<const Node*> Partitioner::CopyOn(const Node* node, int device) {
-  const Node*& copy = copies_[{node, device}];
-  if (copy == nullptr) {
-    copy = PartOf(device).graph->AddCopy(*node, {}, {});
-    Append(device, copy);
+  auto found = copies_.find({node, device});
+  if (found != copies_.end()) return found->second;
+  std::vector<Output> inputs;
+  for (const Output& input : node->inputs()) {
+    MS_ASSIGN_OR_RETURN(const Node* source, CopyOn(input.node, device));
+    inputs.push_back(source->output(input.index));
   }
+  const Node* const copy = PartOf(device).graph->AddCopy(*node, std::move(inputs), {});
+  copies_[{node, device}] = copy;
+  Append(device, copy);
   return copy;
 }
 
@@ -271,7 +277,7 @@ StatusOr<Output> Partitioner::InputOn(const Output& source, int device, bool in_
   return receive->output(0);
 }
 
-// Null for a constant, which exists from the start, so nothing waits for it.
+// Null for what is copied: it exists from the start, so nothing waits for it.
 StatusOr<const Node*> Partitioner::ControlOn(const Node* source, int device) {
   if (!index_.contains(source) || IsCopied(source)) return nullptr;
   auto copy = copies_.find({source, device});
@@ -467,6 +473,7 @@ StatusOr<PartitionedGraph> Partitioner::Run() {
   for (Partition& part : result_.parts) part.graph = std::make_unique<Graph>();
   ReserveNames();
   MS_ASSIGN_OR_RETURN(loops_, LayOutLoops(pruned_, placement_.devices, devices_, signature_));
+  lasting_ = FindLastingValues(pruned_, loops_.frames, signature_, devices_, used);
   FindCrossings();
   if (pruned_.has_control_flow) FindControlFlow();
   MS_RETURN_IF_ERROR(OpenControlLoops());

@@ -46,8 +46,9 @@ struct PartitionedGraph {
 
 // Cuts the graph. Each pair of a crossing tensor (or control edge) and a device with readers gets
 // one Send and one Receive. If a device needs the tensor in its own memory and in host memory, it
-// gets one pair for each. Constants are copied instead. On a device with memory of its own, the end
-// of a transfer in host memory is a _HostSend or _HostRecv.
+// gets one pair for each. Constants, and values that are the same in each step (lasting_values.h),
+// are copied instead. On a device with memory of its own, the end of a transfer in host memory is a
+// _HostSend or _HostRecv.
 //
 // All partitions follow one order of the whole graph. A Send stands directly after the node whose
 // output it sends, a Receive directly before its first reader. So parts that run their instructions
