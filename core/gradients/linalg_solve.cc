@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "core/gradients/formula.h"
 #include "core/gradients/gradient_registry.h"
 #include "core/gradients/math_helpers.h"
 #include "core/gradients/shape_helpers.h"
@@ -24,12 +25,12 @@ Output Triangle(GraphBuilder* builder, Output matrices, bool lower) {
 
 Output Half(GradientContext* context, Output tensor) { return Scaled(context, tensor, 0.5); }
 
-// L^-H P L^-1, made self-adjoint, with P the lower triangle of L^H dL, whose diagonal is halved (I.
-// Murray: Differentiation of the Cholesky decomposition, 2016).
-Status CholeskyGradient(GradientContext* context) {
+// The gradient of A = L L^H by that of L, both lower triangles: L^-H P L^-1, made self-adjoint,
+// with P the lower triangle of L^H dL, whose diagonal is halved (I. Murray: Differentiation of the
+// Cholesky decomposition, 2016).
+Output GradientByFactor(GradientContext* context, Output l, Output dl) {
   GraphBuilder* builder = context->builder();
-  const Output l = context->output(0);
-  const Output whole = Triangle(builder, Product(builder, l, true, context->dy(0), false), true);
+  const Output whole = Triangle(builder, Product(builder, l, true, dl, false), true);
   const Output diagonal = builder->Op("MatrixDiagPart", {whole});
   const Output p = builder->Op("MatrixSetDiag", {whole, Half(context, diagonal)});
   // X = L^-H P, and then X L^-1 = (L^-H X^H)^H.
@@ -39,7 +40,26 @@ Status CholeskyGradient(GradientContext* context) {
   const Output identity = builder->Op("MatrixDiag", {builder->Op("OnesLike", {diagonal})});
   const auto adjoint = [&](Output x) { return Product(builder, x, true, identity, false); };
   const Output result = solve(adjoint(solve(p)));
-  context->SetDx(0, Half(context, builder->Op("Add", {result, adjoint(result)})));
+  return Half(context, builder->Op("Add", {result, adjoint(result)}));
+}
+
+Status CholeskyGradient(GradientContext* context) {
+  context->SetDx(0, GradientByFactor(context, context->output(0), context->dy(0)));
+  return absl::OkStatus();
+}
+
+// The op computes the same of the lower triangles of its inputs.
+Status CholeskyGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  Formula formula(builder);
+  const Output l = formula.Argument(context->input(0));
+  const Output dl = formula.Argument(context->input(1));
+  const Output l_triangle = Triangle(builder, l, true);
+  const Output dl_triangle = Triangle(builder, dl, true);
+  const Output result = GradientByFactor(context, l_triangle, dl_triangle);
+  MS_RETURN_IF_ERROR(formula.Differentiate({result}, {context->dy(0)}));
+  context->SetDx(0, formula.GradientOf(l));
+  context->SetDx(1, formula.GradientOf(dl));
   return absl::OkStatus();
 }
 
@@ -126,9 +146,11 @@ Status TridiagonalSolveGradient(GradientContext* context) {
 }
 
 MILLSTREAM_GRADIENT("Cholesky", CholeskyGradient);
+MILLSTREAM_GRADIENT("CholeskyGrad", CholeskyGradGradient);
 MILLSTREAM_GRADIENT("MatrixSolve", MatrixSolveGradient);
 MILLSTREAM_GRADIENT("MatrixTriangularSolve", TriangularSolveGradient);
 MILLSTREAM_GRADIENT("BatchCholesky", CholeskyGradient);
+MILLSTREAM_GRADIENT("BatchCholeskyGrad", CholeskyGradGradient);
 MILLSTREAM_GRADIENT("BatchMatrixSolve", MatrixSolveGradient);
 MILLSTREAM_GRADIENT("BatchMatrixTriangularSolve", TriangularSolveGradient);
 MILLSTREAM_GRADIENT("TridiagonalSolve", TridiagonalSolveGradient);

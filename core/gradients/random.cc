@@ -17,7 +17,29 @@ Status RandomGammaGradient(GradientContext* context) {
   return absl::OkStatus();
 }
 
+// The number s of the parameter a keeps its place in the distribution, F(a, s), and so moves by
+// r = -dF/da / p with p the density at s. As d(dF/da)/ds = p (log s - digamma(a)), that changes
+// with s by digamma(a) - log s - r ((a - 1) / s - 1). Its change with a has the second derivative
+// of F by a, which has no closed form.
+Status RandomGammaGradGradient(GradientContext* context) {
+  GraphBuilder* builder = context->builder();
+  const Output alpha = context->input(0);
+  const Output sample = context->input(1);
+  const Output one = builder->ScalarOf(alpha.dtype(), 1);
+  const Output less_one = builder->Op("Sub", {alpha, one});
+  const Output log_slope = builder->Op("Sub", {builder->Op("RealDiv", {less_one, sample}), one});
+  const Output difference =
+      builder->Op("Sub", {builder->Op("Digamma", {alpha}), builder->Op("Log", {sample})});
+  const Output through_density = builder->Op("Mul", {context->output(0), log_slope});
+  const Output slope = builder->Op("Sub", {difference, through_density});
+  const Output dx = builder->Op("Mul", {context->dy(0), slope});
+  context->SetNoDx(0);
+  context->SetDx(1, SumToShapeOf(builder, dx, sample, alpha));
+  return absl::OkStatus();
+}
+
 MILLSTREAM_GRADIENT("RandomGamma", RandomGammaGradient);
+MILLSTREAM_GRADIENT("RandomGammaGrad", RandomGammaGradGradient);
 MILLSTREAM_NOT_DIFFERENTIABLE("AllCandidateSampler");
 MILLSTREAM_NOT_DIFFERENTIABLE("ComputeAccidentalHits");
 MILLSTREAM_NOT_DIFFERENTIABLE("FixedUnigramCandidateSampler");
