@@ -12,7 +12,9 @@ from testing.ops.elementwise_binary import broadcast, two_tensors
 from testing.ops.incomplete_functions import lower_gamma
 from testing.ops.support import number_types
 from testing.ops.support.case import Case, Input, attr_text
+from testing.ops.support.definitions import function_of
 from testing.ops.support.determinism import LargeCase, Values, large_broadcast
+from testing.ops.support.gradient import Check, positive
 from testing.ops.support.inputs import drawn_sizes, indices, integers
 from testing.ops.support.number_types import Array
 from testing.ops.support.reference import (
@@ -154,10 +156,20 @@ def _gamma_grad(case: Case) -> Outcome:
     return [Near(value, near.bound + 1e-5 * (1 + size), ~known)]
 
 
+def _gamma_grad_checks(op: str) -> list[Check]:
+    """By the number alone. The derivative by the parameter has no closed form."""
+    function, alpha = function_of(op), positive(op, 2, 1)
+    return [
+        Check(lambda sample: function(alpha, sample), (positive("sample", 2, 3),)),
+        Check(lambda sample: function(alpha, sample), (positive("one sample", 3),)),
+    ]
+
+
 define_tests(
     "RandomGammaGrad",
     cases=two_tensors,
     reference=_gamma_grad,
+    gradient=_gamma_grad_checks,
     determinism=large_broadcast,
 )
 

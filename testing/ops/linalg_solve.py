@@ -94,6 +94,12 @@ def _cholesky_checks(op: str) -> list[Check]:
     return [Check(factor, (spread("cholesky", 2, 3, 3) + 6 * np.eye(3),))]
 
 
+def _cholesky_grad_checks(op: str) -> list[Check]:
+    """What is above the diagonal is not read, and has the gradient zero."""
+    factor = spread("factor", 2, 3, 3) + 4 * np.eye(3)
+    return [Check(function_of(op), (factor, spread("gradient of the factor", 2, 3, 3)))]
+
+
 def _large_factors(op: str) -> LargeCase:
     def build(values: Values) -> Any:
         x = values.of(300, 30, 30) + 70 * np.eye(30).astype(values.dtype.as_numpy_dtype)
@@ -114,6 +120,7 @@ define_tests(
     "CholeskyGrad",
     cases=_make_positive,
     reference=_cholesky_grad,
+    gradient=_cholesky_grad_checks,
     determinism=_large_factors,
 )
 define_tests(
@@ -128,6 +135,7 @@ define_tests(
     "BatchCholeskyGrad",
     cases=_make_positive,
     reference=_cholesky_grad,
+    gradient=_cholesky_grad_checks,
     determinism=_large_factors,
     exceptions=NO_SHAPE,
 )
