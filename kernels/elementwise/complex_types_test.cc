@@ -1,7 +1,9 @@
 // The elementwise kernels on complex64 and complex128.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -129,6 +131,28 @@ TYPED_TEST(ComplexTypesTest, Gradients) {
   this->ExpectNear(this->Binary("InvGrad", y, dy), {{10, 5}, 0});
   this->ExpectNear(this->Binary("TanhGrad", y, dy), {{4, -12}, 0});
   this->ExpectNear(this->Binary("SigmoidGrad", y, dy), {{6, -8}, 0});
+}
+
+// Whether it is within a vector of the processor or behind the last one.
+TYPED_TEST(ComplexTypesTest, AnElementAloneHasTheBitsOfTheSameAmongMany) {
+  using Values = std::vector<TypeParam>;
+  std::mt19937 generator(11);
+  std::uniform_real_distribution<typename TypeParam::value_type> uniform(-2, 2);
+  const auto draw = [&] {
+    const auto real = uniform(generator);
+    return TypeParam(real, uniform(generator));
+  };
+  Values x(203);
+  Values y(x.size());
+  std::generate(x.begin(), x.end(), draw);
+  std::generate(y.begin(), y.end(), draw);
+  for (const char* op : {"Mul", "TanhGrad", "SigmoidGrad"}) {
+    const Values among = this->Binary(op, x, y);
+    ASSERT_EQ(among.size(), x.size()) << op;
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(this->Binary(op, {x[i]}, {y[i]}), Values{among[i]}) << op << ", element " << i;
+    }
+  }
 }
 
 TYPED_TEST(ComplexTypesTest, SumsAndBiases) {

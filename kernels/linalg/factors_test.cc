@@ -239,6 +239,50 @@ TYPED_TEST(FactorsTest, OneTriangleTimesTheSolutionIsTheRightHandSide) {
   }
 }
 
+// A solution does not depend on how many columns are solved at a time.
+template <typename T>
+void ExpectColumnsAloneToBeThoseAmongMany(const char* op) {
+  constexpr int64_t kColumns = 70;
+  const auto converted = [](const Matrix<Complex>& x) {
+    std::vector<T> elements;
+    for (const Complex& element : x.elements) elements.push_back(T(element));
+    return Matrix<T>(x.rows, x.columns, std::move(elements));
+  };
+  for (const int64_t n : kSizes) {
+    for (const bool adjoint : {false, true}) {
+      const auto solve = [&](const Matrix<T>& a, const Matrix<T>& b) {
+        KernelTester t(op);
+        t.Attr("T", ms::DTypeOf<T>()).Attr("adjoint", adjoint).Outputs({ms::DTypeOf<T>()});
+        if (op != std::string("MatrixSolve")) t.Attr("lower", true);
+        t.template Input<T>({n, n}, a.elements).template Input<T>({n, b.columns}, b.elements);
+        EXPECT_TRUE(IsOk(t.Run()));
+        return OutputOf<T>(t, 0);
+      };
+      Matrix<Complex> whole = Random<Complex>(n, n);
+      for (int64_t i = 0; i < n; ++i) whole.at(i, i) += static_cast<double>(n);
+      const Matrix<T> a = converted(whole);
+      const Matrix<T> b = converted(Random<Complex>(n, kColumns));
+      const Matrix<T> among = solve(a, b);
+      for (const int64_t column : {0, 1, 33, 64, 69}) {
+        Matrix<T> right(n, 1);
+        for (int64_t i = 0; i < n; ++i) right.at(i, 0) = b.at(i, column);
+        const Matrix<T> alone = solve(a, right);
+        for (int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(alone.at(i, 0), among.at(i, column))
+              << op << ": row " << i << " of " << n << ", column " << column;
+        }
+      }
+    }
+  }
+}
+
+TEST(SolveTest, AColumnOfAComplexSystemAloneHasTheBitsOfTheSameAmongMany) {
+  for (const char* op : {"MatrixSolve", "MatrixTriangularSolve"}) {
+    ExpectColumnsAloneToBeThoseAmongMany<std::complex<float>>(op);
+    ExpectColumnsAloneToBeThoseAmongMany<Complex>(op);
+  }
+}
+
 TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
   using T = TypeParam;
   for (const auto& [rows, columns] :
