@@ -158,6 +158,8 @@ class SparseExtreme {
     SparseInput a;
     SparseInput b;
     MS_TRY(ReadPair(frame, &a, &b));
+    MS_TRY(CheckIndices(a, false));
+    MS_TRY(CheckIndices(b, false));
     const Pairs pairs = PairsOf(a, b);
     const auto count = static_cast<int64_t>(pairs.size());
     ms::View indices;

@@ -93,9 +93,9 @@ def _make_pair(source: Source, op: Any) -> Case:
     return Case(op.name, inputs, attrs)
 
 
-def _pair(case: Case) -> Any:
-    a = read_sparse(case, 0, "a_", in_order=False, bounded=False)
-    b = read_sparse(case, 3, "b_", in_order=False, bounded=False)
+def _pair(case: Case, *, bounded: bool = False) -> Any:
+    a = read_sparse(case, 0, "a_", in_order=False, bounded=bounded)
+    b = read_sparse(case, 3, "b_", in_order=False, bounded=bounded)
     refuse_unless(a.shape == b.shape, "b_shape")
     return a, b
 
@@ -126,7 +126,7 @@ def _add(case: Case) -> Outcome:
 
 
 def _extreme(case: Case) -> Outcome:
-    a, b = _pair(case)
+    a, b = _pair(case, bounded=True)
     x, y = numbers(case, 1), numbers(case, 4)
     pairs = _merged(a.indices, b.indices)
     zero = np.zeros((), x.dtype)
