@@ -307,6 +307,7 @@ StatusOr<RunBackward> GoBackward(GraphBuilder* builder, const LstmRun& run,
   const Output h_kernel = builder->Op("Slice", {run.w, first_row, builder->Int32Vector({-1, -1})});
   const Output time = ElementOf(builder, builder->Op("Shape", {run.x}), 0);
 
+  MS_RETURN_IF_ERROR(builder->status());
   BackwardSteps loop(builder);
   loop.Begin(builder->Op("Reshape", {time, builder->Int32Vector({})}));
   const FrameVariable left = loop.Variable(list);
