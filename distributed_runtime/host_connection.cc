@@ -26,6 +26,11 @@ constexpr size_t kAlignment = 64;
 // Above the number of a ring's sleeper.
 constexpr uint64_t kIsQuiet = uint64_t{1} << 32;
 
+// Such a call is answered when something ends, for which nobody awaits the answer.
+bool IsWatch(absl::string_view method) {
+  return method == "WatchMaster" || method == "WatchCollectives";
+}
+
 size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -33,7 +38,8 @@ size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAli
 // Whichever of the response and Cancel comes first ends the call.
 class HostConnection::PendingCall final : public Channel::Call {
  public:
-  explicit PendingCall(Respond respond) : respond_(std::move(respond)) {}
+  PendingCall(Respond respond, bool is_watch) : is_watch_(is_watch), respond_(std::move(respond)) {}
+  bool is_watch() const { return is_watch_; }
   void Cancel() override { End(errors::Cancelled("the call was cancelled"), Payload()); }
   void End(const Status& status, Payload response) {
     if (has_ended_.exchange(true)) return;
@@ -42,6 +48,7 @@ class HostConnection::PendingCall final : public Channel::Call {
   }
 
  private:
+  const bool is_watch_;
   std::atomic<bool> has_ended_{false};
   Respond respond_;
 };
@@ -81,7 +88,7 @@ std::shared_ptr<Channel::Call> HostConnection::StartAwaited(absl::string_view me
 // other calls. So one of both sees the other.
 std::shared_ptr<Channel::Call> HostConnection::StartCall(absl::string_view method, Payload request,
                                                          Respond respond, bool is_awaited) {
-  auto call = std::make_shared<PendingCall>(std::move(respond));
+  auto call = std::make_shared<PendingCall>(std::move(respond), IsWatch(method));
   const uint64_t number = AddCall(call);
   if (number == 0) {
     call->End(PeerLost(absl::StrCat("the connection to ", peer_, " has ended")), Payload());
@@ -100,13 +107,14 @@ uint64_t HostConnection::AddCall(std::shared_ptr<PendingCall> call) {
   absl::MutexLock lock(&calls_mutex_);
   if (!takes_calls_) return 0;
   const uint64_t number = next_call_++;
+  if (call->is_watch()) ++num_watches_;
   calls_[number] = std::move(call);
   return number;
 }
 
 bool HostConnection::HasOneCall() const {
   absl::MutexLock lock(&calls_mutex_);
-  return calls_.size() == 1;
+  return calls_.size() == num_watches_ + 1;
 }
 
 void HostConnection::BeginQuiet() {
@@ -311,6 +319,7 @@ std::shared_ptr<HostConnection::PendingCall> HostConnection::TakeCall(uint64_t n
   if (found == calls_.end()) return nullptr;
   std::shared_ptr<PendingCall> call = std::move(found->second);
   calls_.erase(found);
+  if (call->is_watch()) --num_watches_;
   return call;
 }
 
@@ -325,6 +334,7 @@ void HostConnection::EndCalls() {
     absl::MutexLock lock(&calls_mutex_);
     takes_calls_ = false;
     calls.swap(calls_);
+    num_watches_ = 0;
   }
   const Status ended =
       PeerLost(absl::StrCat("no answer from ", peer_, ": the connection has ended"));

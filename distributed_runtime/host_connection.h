@@ -97,6 +97,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   uint64_t AddCall(std::shared_ptr<PendingCall> call) ABSL_LOCKS_EXCLUDED(calls_mutex_);
   std::shared_ptr<Channel::Call> StartCall(absl::string_view method, Payload request,
                                            Respond respond, bool is_awaited);
+  // Without those that are open for as long as somebody watches the other side.
   bool HasOneCall() const ABSL_LOCKS_EXCLUDED(calls_mutex_);
   // A message that comes while the ring is quiet wakes nobody. It is not quiet any more when a
   // thread has taken the turn.
@@ -188,6 +189,7 @@ class HostConnection : public std::enable_shared_from_this<HostConnection> {
   uint64_t next_call_ ABSL_GUARDED_BY(calls_mutex_) = 1;
   int silent_beats_ ABSL_GUARDED_BY(calls_mutex_) = 0;  // since the other side answered
   absl::flat_hash_map<uint64_t, std::shared_ptr<PendingCall>> calls_ ABSL_GUARDED_BY(calls_mutex_);
+  size_t num_watches_ ABSL_GUARDED_BY(calls_mutex_) = 0;  // of these, see HasOneCall
 };
 
 }  // namespace millstream

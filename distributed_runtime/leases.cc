@@ -58,17 +58,42 @@ std::vector<Leases::Ended> Leases::Beat() {
   return ended;
 }
 
-std::vector<uint64_t> Leases::Silent(int beats) const {
-  std::map<uint64_t, uint64_t> silent;  // sessions, by the numbers of the leases
+std::set<LeaseHolder> Leases::Holders() const {
+  std::set<LeaseHolder> holders;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [session, lease] : leases_) {
+    if (!lease.is_over) holders.emplace(lease.holder, lease.incarnation);
+  }
+  return holders;
+}
+
+template <typename IsWanted>
+std::vector<uint64_t> Leases::Find(const IsWanted& is_wanted) const {
+  std::map<uint64_t, uint64_t> found;  // sessions, by the numbers of the leases
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [session, lease] : leases_) {
-      if (lease.beats > beats) silent[lease.number] = session;
+      if (is_wanted(lease)) found[lease.number] = session;
     }
   }
   std::vector<uint64_t> sessions;
-  for (const auto& [number, session] : silent) sessions.push_back(session);
+  for (const auto& [number, session] : found) sessions.push_back(session);
   return sessions;
+}
+
+std::vector<uint64_t> Leases::Silent(int beats) const {
+  return Find([beats](const Lease& lease) { return lease.beats > beats; });
+}
+
+std::vector<uint64_t> Leases::SessionsOf(const LeaseHolder& holder, int beats) const {
+  return Find([&](const Lease& lease) { return lease.IsOf(holder) && lease.beats > beats; });
+}
+
+void Leases::End(const LeaseHolder& holder) {
+  absl::MutexLock lock(&mutex_);
+  for (auto& [session, lease] : leases_) {
+    if (lease.IsOf(holder)) lease.is_over = true;
+  }
 }
 
 // A request that an earlier incarnation sent may come late: it ends nothing of a later one.

@@ -3,7 +3,9 @@
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_LEASES_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -12,6 +14,9 @@
 #include "absl/types/span.h"
 
 namespace millstream {
+
+// The name of a holder, and a number of it that grows when it is started again.
+using LeaseHolder = std::pair<std::string, uint64_t>;
 
 // A session lasts as long as its holder (a master, a client) is heard of. Time is counted in
 // heartbeats of the task that gives the leases. Thread-safe.
@@ -39,6 +44,14 @@ class Leases {
   };
   // The next heartbeat. Removes and returns the leases that are over.
   std::vector<Ended> Beat() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The holders of leases that are not over.
+  std::set<LeaseHolder> Holders() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The sessions of a holder, if it has not been heard of for more than so many heartbeats, in the
+  // order in which their leases began.
+  std::vector<uint64_t> SessionsOf(const LeaseHolder& holder, int beats = -1) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The holder is gone for good: its leases are over, and end with the next heartbeat.
+  void End(const LeaseHolder& holder) ABSL_LOCKS_EXCLUDED(mutex_);
   // The sessions whose holders have not been heard of for more than so many heartbeats, in the
   // order in which their leases began.
   std::vector<uint64_t> Silent(int beats) const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -50,7 +63,14 @@ class Leases {
     uint64_t number = 0;  // of the lease
     int beats = 0;        // since the holder was heard of
     bool is_over = false;
+
+    bool IsOf(const LeaseHolder& one) const {
+      return holder == one.first && incarnation == one.second;
+    }
   };
+  // The sessions of leases, in the order in which these began.
+  template <typename IsWanted>
+  std::vector<uint64_t> Find(const IsWanted& is_wanted) const ABSL_LOCKS_EXCLUDED(mutex_);
   void EndEarlier(const std::string& holder, uint64_t incarnation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -48,6 +48,32 @@ TEST_F(LeasesTest, ALeaseThatIsRenewedLasts) {
   EXPECT_THAT(leases_.Renew("b", 1, {8}), ElementsAre(8));
 }
 
+TEST_F(LeasesTest, AHolderHasItsSessionsUntilItIsGone) {
+  EXPECT_THAT(leases_.Holders(), IsEmpty());
+  leases_.Add(8, "a", 1);
+  leases_.Add(7, "a", 1);
+  leases_.Add(9, "b", 1);
+  EXPECT_THAT(leases_.Holders(), ElementsAre(LeaseHolder("a", 1), LeaseHolder("b", 1)));
+  EXPECT_THAT(leases_.SessionsOf({"a", 1}), ElementsAre(8, 7));
+  EXPECT_THAT(leases_.SessionsOf({"a", 2}), IsEmpty());
+  EXPECT_THAT(leases_.SessionsOf({"a", 1}, 0), IsEmpty());
+  EXPECT_THAT(Beat(), IsEmpty());
+  leases_.Hear(7);
+  EXPECT_THAT(leases_.SessionsOf({"a", 1}, 0), ElementsAre(8));
+  leases_.End({"a", 2});
+  EXPECT_THAT(Beat(), IsEmpty());
+  leases_.End({"a", 1});
+  EXPECT_THAT(leases_.Holders(), ElementsAre(LeaseHolder("b", 1)));
+  EXPECT_THAT(Beat(), UnorderedElementsAre(7, 8));
+}
+
+TEST_F(LeasesTest, ALaterIncarnationIsAnotherHolder) {
+  leases_.Add(7, "a", 1);
+  leases_.Add(8, "a", 2);
+  EXPECT_THAT(leases_.Holders(), ElementsAre(LeaseHolder("a", 2)));
+  EXPECT_THAT(leases_.SessionsOf({"a", 2}), ElementsAre(8));
+}
+
 TEST_F(LeasesTest, AHolderIsSilentUntilItIsHeardOf) {
   leases_.Add(7, "a", 1);
   leases_.Add(8, "b", 1);

@@ -1,5 +1,6 @@
 #include "distributed_runtime/master.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -69,6 +70,18 @@ Status Master::Reset(absl::Span<const std::string> containers) {
   }
   const auto take = [](size_t i, PayloadReader* response) { return absl::OkStatus(); };
   return RequestAll("ResetWorker", std::move(requests), SteadyNow() + absl::Seconds(10), take);
+}
+
+void Master::Stop() {
+  is_stopping_ = true;
+  CloseAll();
+  sessions_.AwaitClosed();
+  std::map<std::string, Reply> watchers;
+  {
+    absl::MutexLock lock(&mutex_);
+    watchers.swap(watchers_);
+  }
+  for (const auto& [task, watcher] : watchers) watcher.Give(absl::OkStatus());
 }
 
 void Master::Beat() {
@@ -164,6 +177,7 @@ bool Master::Handle(absl::string_view method, PayloadReader request, Reply reply
       {"CloseSession", &Master::OnCloseSession},
       {"Reset", &Master::OnReset},
       {"KeepSession", &Master::OnKeepSession},
+      {"WatchMaster", &Master::OnWatch, false},
       {"GetTaskStatus", &Master::OnGetTaskStatus, false},
       {"GetClusterStatus", &Master::OnGetClusterStatus},
   };
@@ -310,6 +324,39 @@ void Master::OnKeepSession(PayloadReader* request, const Reply& reply) {
   const Status status = DecodeMessage(request, &message);
   if (status.ok()) leases_.Renew("", 0, {message.session()});
   reply.Give(status);
+}
+
+// One answer is kept for each task: the one before it is of a watch that is over.
+void Master::OnWatch(PayloadReader* request, const Reply& reply) {
+  proto::WatchMasterRequest message;
+  Status status = DecodeMessage(request, &message);
+  const std::vector<ClusterTask>& tasks = worker_->peers()->tasks();
+  const bool is_known = std::any_of(tasks.begin(), tasks.end(), [&](const ClusterTask& task) {
+    return task.name == message.task();
+  });
+  if (status.ok() && !is_known) {
+    status = errors::InvalidArgument("the cluster of ", worker_->task(), " has no task ",
+                                     message.task());
+  }
+  if (status.ok() && message.incarnation() != incarnation_) {
+    status = absl::AbortedError(absl::StrCat("the master ", worker_->task(), " was started again"));
+  }
+  if (!status.ok() || !message.is_held()) return reply.Give(status);
+  std::vector<Reply> over;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto before = watchers_.find(message.task());
+    if (before != watchers_.end()) {
+      over.push_back(before->second);
+      watchers_.erase(before);
+    }
+    if (is_stopping_) {
+      over.push_back(reply);
+    } else {
+      watchers_.emplace(message.task(), reply);
+    }
+  }
+  for (const Reply& one : over) one.Give(absl::OkStatus());
 }
 
 void Master::AddStatus(proto::TaskStatusRecord* status) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,12 +41,9 @@ class Master : public std::enable_shared_from_this<Master> {
   // sessions of this master.
   Status Reset(absl::Span<const std::string> containers);
   void CloseAll() { sessions_.CloseAll(); }
-  // The same, and waits for what EndAbandoned has begun. No session begins from then on.
-  void Stop() {
-    is_stopping_ = true;
-    CloseAll();
-    sessions_.AwaitClosed();
-  }
+  // The same, and waits for what EndAbandoned has begun. No session begins from then on. Tasks that
+  // watch this master are told at the end, when they have no sessions of it.
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Called with each heartbeat. Tells the other tasks of its sessions that this master is there,
   // and does not wait for answers. Steps that wait for a task which has not answered for some
   // heartbeats, or which does not know the session, fail with UNAVAILABLE or ABORTED.
@@ -77,6 +75,7 @@ class Master : public std::enable_shared_from_this<Master> {
   void OnCloseSession(PayloadReader* request, const Reply& reply);
   void OnReset(PayloadReader* request, const Reply& reply);
   void OnKeepSession(PayloadReader* request, const Reply& reply);
+  void OnWatch(PayloadReader* request, const Reply& reply) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnGetTaskStatus(PayloadReader* request, const Reply& reply);
   void OnGetClusterStatus(PayloadReader* request, const Reply& reply);
   void NoteLoss(size_t task, bool is_lost) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,6 +91,8 @@ class Master : public std::enable_shared_from_this<Master> {
   std::vector<int> unanswered_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> is_lost_ ABSL_GUARDED_BY(mutex_);
   int64_t losses_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By task: what one that has sessions of this master waits for (MasterWatch).
+  std::map<std::string, Reply> watchers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace millstream

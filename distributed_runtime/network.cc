@@ -98,7 +98,8 @@ class NetworkCall final : public Channel::Call {
 // would come too late.
 bool IsUrgent(absl::string_view method) {
   return method == "Heartbeat" || method == "KeepSession" || method == "PingExchanges" ||
-         method == "PingMember" || method == "MissingMembers" || method == "Farewell";
+         method == "PingMember" || method == "MissingMembers" || method == "Farewell" ||
+         method == "WatchMaster";
 }
 
 class NetworkChannel final : public Channel {

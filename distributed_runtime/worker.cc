@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/c_api/session_options.h"
 #include "core/device/device_memory.h"
@@ -25,6 +26,8 @@ namespace {
 constexpr int kPatience = 30;
 // In heartbeats: how long its steps do. So long a master waits for a task.
 constexpr int kStepPatience = 4;
+// The same for a master whose connection has ended, and could not be made again.
+constexpr int kLostPatience = 1;
 
 // Adds the counts of all accumulators. `session` has the resources alone; 0: sessions share them.
 void AddAccumulators(const ResourceManager& resources, uint64_t session,
@@ -127,11 +130,13 @@ Worker::Worker(std::string task, std::string config, std::shared_ptr<Peers> peer
       begin_(SteadyNow()),
       counters_(std::make_shared<StepCounters>()),
       collectives_(MakeResource<ClusterCollectives>(task_, peers_)),
-      leases_(kPatience) {
+      leases_(kPatience),
+      master_watch_(std::make_shared<MasterWatch>(task_, peers_)) {
   resources_->KeepFirst("", Collectives::kName, collectives_);
 }
 
 Worker::~Worker() {
+  master_watch_->Stop();
   collectives_->Stop();
   devices_->Close();
 }
@@ -176,6 +181,7 @@ void Worker::Stop() {
   is_stopping_ = true;
   CloseAll();
   sessions_.AwaitClosed();
+  master_watch_->Stop();
   collectives_->Close(kFarewell);
 }
 
@@ -186,12 +192,37 @@ void Worker::EndAbandoned() {
     HostLog(MS_LOG_WARNING, absl::StrCat("the task ", task_, " has ended a session of the master ",
                                          ended.holder, ", which is gone"));
   }
-  for (const uint64_t silent : leases_.Silent(kStepPatience)) {
-    const std::shared_ptr<WorkerSession> session = sessions_.Find(silent);
+  StopSteps(leases_.Silent(kStepPatience), "does not answer");
+  for (const LeaseHolder& lost : master_watch_->Lost()) {
+    StopSteps(leases_.SessionsOf(lost, kLostPatience), "is lost: the connection to it has ended");
+  }
+}
+
+void Worker::LoseMaster(const LeaseHolder& master, const Status& error) {
+  StopSteps(leases_.SessionsOf(master),
+            absl::StrCat("is lost: the connection to it has ended (", error.message(), ")"));
+}
+
+void Worker::EndMaster(const LeaseHolder& master) {
+  StopSteps(leases_.SessionsOf(master), "was started again");
+  leases_.End(master);
+}
+
+void Worker::StopSteps(const std::vector<uint64_t>& sessions, absl::string_view cause) {
+  for (const uint64_t handle : sessions) {
+    const std::shared_ptr<WorkerSession> session = sessions_.Find(handle);
     if (session == nullptr) continue;
     session->StopSteps(
-        absl::UnavailableError(absl::StrCat("the master ", session->master(), " does not answer")));
+        absl::UnavailableError(absl::StrCat("the master ", session->master(), " ", cause)));
   }
+}
+
+bool Worker::WatchesMasterOf(uint64_t session) const {
+  for (const LeaseHolder& master : leases_.Holders()) {
+    const std::vector<uint64_t> sessions = leases_.SessionsOf(master);
+    if (absl::c_linear_search(sessions, session)) return master_watch_->IsWatched(master);
+  }
+  return false;
 }
 
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
@@ -250,6 +281,7 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
       CreateSession(message.session(), message.config(), message.master());
   if (!session.ok()) return reply.Give(session.status());
   leases_.Add(message.session(), message.master(), message.incarnation());
+  master_watch_->Watch({message.master(), message.incarnation()}, weak_from_this());
   proto::CreateWorkerSessionResponse response;
   EncodeDevices((*session)->devices(), response.mutable_devices());
   for (std::string& type : KernelRegistry::Global()->DeviceTypes()) {

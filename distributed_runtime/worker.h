@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/device/shared_devices.h"
@@ -15,6 +16,7 @@
 #include "core/resources/resource_manager.h"
 #include "distributed_runtime/cluster_collectives.h"
 #include "distributed_runtime/leases.h"
+#include "distributed_runtime/master_watch.h"
 #include "distributed_runtime/peers.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/session_table.h"
@@ -30,11 +32,11 @@ constexpr absl::Duration kFarewell = absl::Seconds(20);
 
 // Sessions share the resources of the worker by container and name, unless they are isolated.
 // Thread-safe.
-class Worker : public std::enable_shared_from_this<Worker> {
+class Worker final : public MasterWatch::Listener, public std::enable_shared_from_this<Worker> {
  public:
   // `config`: a ConfigProto, whose numbers of threads and devices hold for sessions that have none.
   Worker(std::string task, std::string config, std::shared_ptr<Peers> peers);
-  ~Worker();
+  ~Worker() override;
 
   const std::string& task() const { return task_; }
   const std::shared_ptr<Peers>& peers() const { return peers_; }
@@ -55,7 +57,13 @@ class Worker : public std::enable_shared_from_this<Worker> {
   // results, and this one waits for them, up to kFarewell.
   void Stop();
   // Called with each heartbeat. Does not block.
-  void Beat() { collectives_->Beat(); }
+  void Beat() {
+    collectives_->Beat();
+    master_watch_->Keep(leases_.Holders(), weak_from_this());
+  }
+  // Whether the session is one of a master in another task, whose end is noticed at once: their
+  // connection is watched.
+  bool WatchesMasterOf(uint64_t session) const;
   std::vector<std::shared_ptr<WorkerSession>> sessions() const { return sessions_.All(); }
   // Of the steps that the master leads, which the master counts.
   StepCounters* led() { return &led_; }
@@ -65,7 +73,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   // has heard of them for half a minute, or they were started again. Stop waits for that. The steps
   // of a master of which nobody has heard for some seconds end before: what they wait for, such as
   // an element of a queue, is for others. What the session has stays, for the master may only have
-  // been still.
+  // been still. A master whose connection has ended is not waited for: its steps end at once, and
+  // so do messages of steps that it had sent before and that come late.
   void EndAbandoned();
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
@@ -74,6 +83,11 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool Handle(absl::string_view method, PayloadReader request, Reply reply);
 
  private:
+  // Ends the steps of the master's sessions.
+  void LoseMaster(const LeaseHolder& master, const Status& error) override;
+  // The same, and has the sessions end with the next heartbeat.
+  void EndMaster(const LeaseHolder& master) override;
+  void StopSteps(const std::vector<uint64_t>& sessions, absl::string_view cause);
   Reply Counted(const Reply& reply, absl::string_view peer, size_t request_size);
   // ABORTED if there is none: the task has been started again.
   StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle);
@@ -101,6 +115,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   const ResourceRef<ClusterCollectives> collectives_;
   SessionTable<WorkerSession> sessions_;
   Leases leases_;  // of masters in other tasks
+  const std::shared_ptr<MasterWatch> master_watch_;
   std::atomic<bool> is_stopping_{false};
 };
 

@@ -57,8 +57,8 @@ class RendezvousLink {
   }
 
  private:
-  // An expected send begins, which FinishOutside is to end: the step, which has the rendezvous, does
-  // not end before. Null after Cut.
+  // An expected send begins, which FinishOutside is to end: the step, which has the rendezvous,
+  // does not end before. Null after Cut.
   Rendezvous* TakeExpected() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     if (rendezvous_ != nullptr) --expected_;

@@ -66,6 +66,7 @@ class Schedule {
     BeginClients();
     const int faults = chance_.Below(4);
     for (int i = 0; i < faults; ++i) PlanFault();
+    PlanBrokenWay();
     absl::Time now = clients_.end;
     const absl::Time limit = now + kMostUntilClean;
     bool is_endless = !threads_.RunUntil(now);
@@ -75,6 +76,7 @@ class Schedule {
     }
     if (is_endless) Find("threads go round in circles");
     for (const std::string& text : Unclean()) Find(text);
+    for (const std::string& text : cluster_.late_steps()) Find(text);
     return !is_endless && StopTasks(now);
   }
 
@@ -153,6 +155,19 @@ class Schedule {
         default: cluster_.NoteFault(); return network_.Hold(task, other, threads_.now() + held);
       }
     });
+  }
+
+  // In some schedules, the connection breaks by which a task watches a master in another one, and
+  // the other way it stays. That is chosen apart, so that a seed has the other faults that it had
+  // before there were such ones.
+  void PlanBrokenWay() {
+    Chance chance(Mixed(seed_, "broken way"));
+    if (!chance.OneIn(4)) return;
+    ++faults_;
+    const absl::Duration at = chance.Between(absl::Milliseconds(100), absl::Seconds(9));
+    const int from = chance.Below(SimCluster::kTasks);
+    const int to = (from + 1 + chance.Below(SimCluster::kTasks - 1)) % SimCluster::kTasks;
+    threads_.At(threads_.now() + at, [this, from, to] { cluster_.BreakWay(from, to); });
   }
 
   // What has not ended, although it will.

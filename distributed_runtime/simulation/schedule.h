@@ -22,10 +22,10 @@ struct ScheduleResult {
 // Three tasks and one to three clients, in the process of their master or in one of their own, run
 // for some seconds of virtual time, with up to three faults: a process is killed, leaves and begins
 // again, or is stopped for a while, perhaps until the others have given it up; connections break;
-// messages are held for a while. A task, or a client, may begin late. Then nothing happens any
-// more, and all must end. `log`, unless null, gets the events. One schedule at a time runs in a
-// process, in which nothing else uses ThreadCache, and PrepareSchedules was called before. What
-// hangs keeps its threads and memory.
+// messages are held for a while. In some the connection of one task to another breaks besides. A
+// task, or a client, may begin late. Then nothing happens any more, and all must end. `log`, unless
+// null, gets the events. One schedule at a time runs in a process, in which nothing else uses
+// ThreadCache, and PrepareSchedules was called before. What hangs keeps its threads and memory.
 ScheduleResult RunSchedule(uint64_t seed, Sabotage sabotage = Sabotage::kNothing,
                            std::vector<std::string>* log = nullptr);
 

@@ -5,10 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "distributed_runtime/pulse.h"
+#include "millstream/distributed_runtime/protos/status_messages.pb.h"
 #include "millstream/framework/protos/tensorflow_server.pb.h"
 
 namespace millstream {
 namespace {
+
+// When the connection to a master has ended, its steps in other tasks end within that.
+constexpr absl::Duration kNoticed = absl::Milliseconds(500);
 
 // The text of the ServerDef of a task.
 std::string ServerDefOf(int task) {
@@ -108,6 +112,9 @@ void SimCluster::Kill(int task, absl::Duration away) {
     if (here.transport == nullptr || (here.is_leaving && task < kTasks)) return;
     trace_.Note("task ", task, " is killed");
     NoteFault();
+    std::vector<WatchedStep> steps;
+    for (int other = 0; other < kTasks; ++other) AddWatchedSteps(other, task, &steps);
+    ExpectEnd(std::move(steps));
     std::shared_ptr<Server> server = std::move(here.server);
     here.server = nullptr;
     NoteEnd(task);
@@ -212,6 +219,59 @@ void SimCluster::Pulse(int task, const char* name, const std::shared_ptr<bool>& 
                      beat();
                      *beats = false;
                    });
+}
+
+void SimCluster::BreakWay(int from, int to) {
+  threads_.Start(absl::StrCat("break ", from, " to ", to), [this, from, to] {
+    NoteFault();
+    std::vector<WatchedStep> steps;
+    AddWatchedSteps(from, to, &steps);
+    ExpectEnd(std::move(steps));
+    network_.BreakWay(from, to);
+  });
+}
+
+void SimCluster::AddWatchedSteps(int task, int master, std::vector<WatchedStep>* steps) const {
+  const Task& here = tasks_[task];
+  if (task == master || here.server == nullptr || here.is_leaving) return;
+  const std::string name = absl::StrCat("/job:worker/replica:0/task:", master);
+  for (const std::shared_ptr<WorkerSession>& session : here.server->worker()->sessions()) {
+    const bool is_watched = here.server->worker()->WatchesMasterOf(session->handle());
+    if (session->master() != name || !is_watched) continue;
+    proto::TaskStatusRecord status;
+    session->AddStatus(&status);
+    for (const proto::RunningStepRecord& step : status.running()) {
+      steps->push_back({task, here.ended, here.still, session->handle(), step.step()});
+    }
+  }
+}
+
+bool SimCluster::Runs(const WatchedStep& step) const {
+  const Task& here = tasks_[step.task];
+  if (here.server == nullptr || here.ended != step.process) return false;
+  // One that is stopped ends nothing.
+  if (here.still != step.still || threads_.IsFrozen(network_.GroupOf(step.task))) return false;
+  for (const std::shared_ptr<WorkerSession>& session : here.server->worker()->sessions()) {
+    if (session->handle() != step.session) continue;
+    proto::TaskStatusRecord status;
+    session->AddStatus(&status);
+    for (const proto::RunningStepRecord& running : status.running()) {
+      if (running.step() == step.step) return true;
+    }
+  }
+  return false;
+}
+
+void SimCluster::ExpectEnd(std::vector<WatchedStep> steps) {
+  if (steps.empty()) return;
+  threads_.Start("expects the end of steps", [this, steps = std::move(steps)] {
+    VirtualThreads::Sleep(kNoticed);
+    for (const WatchedStep& step : steps) {
+      if (!Runs(step)) continue;
+      late_steps_.push_back(absl::StrCat("a step of a session of another task goes on in task ",
+                                         step.task, " without the connection to its master"));
+    }
+  });
 }
 
 void SimCluster::NoteSessions() {

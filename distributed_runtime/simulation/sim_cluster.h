@@ -51,8 +51,10 @@ class SimCluster {
   void Leave(int task, absl::Duration away);
   // As SIGSTOP and then SIGCONT, unless the process ends before.
   void Freeze(int task, absl::Duration still);
-  // The same for a program that has come to its end, on its own thread: the task does not begin
-  // again. That is no fault.
+  // The connection by which a task asks another one breaks; that of the other stays.
+  void BreakWay(int from, int to);
+  // The same as Leave for a program that has come to its end, on its own thread: the task does not
+  // begin again. That is no fault.
   void Finish(int task);
   // Stops all tasks, and ends heartbeats.
   void StopAll();
@@ -77,6 +79,8 @@ class SimCluster {
   // Remembers the sessions that tasks have, for Held.
   void NoteSessions();
 
+  // Steps that went on although the connection to their master had ended, by lines.
+  const std::vector<std::string>& late_steps() const { return late_steps_; }
   // What tasks hold for sessions, by lines: the sessions, and what is left of those that have
   // ended.
   std::vector<std::string> Held();
@@ -94,6 +98,14 @@ class SimCluster {
     std::shared_ptr<bool> heart;
     std::shared_ptr<bool> sweeper;
   };
+  // A step of a master in another task, whose end the task would notice.
+  struct WatchedStep {
+    int task = 0;
+    int process = 0;
+    absl::Duration still;  // of the task
+    uint64_t session = 0;
+    uint64_t step = 0;
+  };
   void BeginHere(int task);
   void BeginServer(int task);
   void RunClient(const SimPlace& place);
@@ -101,6 +113,11 @@ class SimCluster {
   // The present process is over.
   void NoteEnd(int task);
   void BeginAgain(int task, absl::Duration away);
+  // Those of the master of a task that run in another one.
+  void AddWatchedSteps(int task, int master, std::vector<WatchedStep>* steps) const;
+  bool Runs(const WatchedStep& step) const;
+  // Notes those of them that run when half a second has passed.
+  void ExpectEnd(std::vector<WatchedStep> steps);
   void Beat(int task);
   void Pulse(int task, const char* name, const std::shared_ptr<bool>& beats,
              std::function<void()> beat);
@@ -112,6 +129,7 @@ class SimCluster {
   const Client client_;
   std::vector<Task> tasks_;
   std::vector<std::shared_ptr<Server>> old_;  // with kOldTask
+  std::vector<std::string> late_steps_;
   bool has_faults_ = false;
   bool is_over_ = false;
   // By task, process and handle.

@@ -307,11 +307,22 @@ void SimNetwork::EndAt(absl::Time time, const std::shared_ptr<SimCall>& call,
 void SimNetwork::Break(int a, int b) {
   trace_.Note("the connections between ", a, " and ", b, " break");
   for (const auto& [key, call] : open_) {
-    if (Pair(call->from->task, call->to_task) != Pair(a, b)) continue;
-    call->is_request_lost = true;
-    call->is_response_lost = true;
-    Refuse(call, "the connection broke");
+    if (Pair(call->from->task, call->to_task) == Pair(a, b)) Lose(call, "the connection broke");
   }
+}
+
+void SimNetwork::BreakWay(int from, int to) {
+  trace_.Note("the connection of ", from, " to ", to, " breaks");
+  for (const auto& [key, call] : open_) {
+    if (call->from->task == from && call->to_task == to) Lose(call, "the connection broke");
+  }
+}
+
+void SimNetwork::Lose(const std::shared_ptr<SimCall>& call, const std::string& text) {
+  call->is_request_lost = true;
+  call->is_response_lost = true;
+  if (sabotage_ == Sabotage::kUnwatched && call->method == "WatchMaster") return;
+  Refuse(call, text);
 }
 
 void SimNetwork::End(int task) {
@@ -322,10 +333,9 @@ void SimNetwork::End(int task) {
   for (const auto& [key, call] : open_) {
     const bool is_senders = call->from == process;
     if (!is_senders && call->to != process) continue;
+    Lose(call, absl::StrCat("the process of task ", task, " has ended"));
     // The host may send what the process had written before it ended.
     call->is_request_lost = !is_senders || call->key % 3 == 0;
-    call->is_response_lost = true;
-    Refuse(call, absl::StrCat("the process of task ", task, " has ended"));
   }
 }
 

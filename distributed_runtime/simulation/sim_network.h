@@ -22,16 +22,17 @@ namespace millstream {
 // What a simulation does wrong, so that one sees that it is noticed.
 enum class Sabotage {
   kNothing,
-  kTwice,     // requests to run a part of a step arrive twice
-  kLost,      // the answer to the first of these is lost, and nobody is told
-  kOldTask,   // a task that was killed goes on to answer those who knew it
-  kOldPiece,  // a task gets a piece of an earlier sum
-  kHasty,     // a program's process ends before its server has stopped
-  kMute,      // heartbeats of clients in other processes do not arrive
-  kUnheard,   // these are refused
-  kUntold,    // tasks do not learn that steps have ended, whose requests may come seconds later
-  kAwake,     // a task that is stopped goes on to answer heartbeats
-  kUnswept,   // no task ends what those who are gone have left
+  kTwice,      // requests to run a part of a step arrive twice
+  kLost,       // the answer to the first of these is lost, and nobody is told
+  kOldTask,    // a task that was killed goes on to answer those who knew it
+  kOldPiece,   // a task gets a piece of an earlier sum
+  kHasty,      // a program's process ends before its server has stopped
+  kMute,       // heartbeats of clients in other processes do not arrive
+  kUnheard,    // these are refused
+  kUntold,     // tasks do not learn that steps have ended, whose requests may come seconds later
+  kAwake,      // a task that is stopped goes on to answer heartbeats
+  kUnswept,    // no task ends what those who are gone have left
+  kUnwatched,  // no task learns that the connection to a master has ended
 };
 
 class SimCall;
@@ -66,6 +67,8 @@ class SimNetwork {
   void End(int task);
   // The connections between two tasks break.
   void Break(int a, int b);
+  // The connection breaks by which one of them asks the other. That of the other stays.
+  void BreakWay(int from, int to);
   // Messages between two tasks, also those on the way, arrive later than that.
   void Hold(int a, int b, absl::Time until);
 
@@ -90,6 +93,8 @@ class SimNetwork {
   void Hand(const std::shared_ptr<SimCall>& call, bool answers);
   void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
   static absl::Duration LatencyOfAnswer(const SimCall& call);
+  // What is on its way is lost, and who asked is told so.
+  void Lose(const std::shared_ptr<SimCall>& call, const std::string& text);
   bool Withhold(const std::shared_ptr<SimCall>& call);
   Payload OldPiece(const SimCall& call, const Payload& piece);
   // The call ends with UNAVAILABLE soon, and the address, as with the other transports.

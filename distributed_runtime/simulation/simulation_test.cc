@@ -345,6 +345,10 @@ TEST_F(ScheduleTest, AStepThatWaitsForATaskThatIsStoppedIsFound) {
   EXPECT_GE(FirstThatFinds("a step took", Sabotage::kAwake), 0);
 }
 
+TEST_F(ScheduleTest, AStepThatOutlivesTheConnectionToItsMasterIsFound) {
+  EXPECT_GE(FirstThatFinds("without the connection to its master", Sabotage::kUnwatched), 0);
+}
+
 // ---- Schedules of sums ----
 
 TEST(SimSumLedgerTest, MembersOfAMeetingAreToldTheSame) {

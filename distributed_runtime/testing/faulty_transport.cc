@@ -1,14 +1,58 @@
 #include "distributed_runtime/testing/faulty_transport.h"
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace millstream {
+namespace {
+
+// Whichever of the response and the break of the connection comes first ends the request.
+class OpenRequest {
+ public:
+  explicit OpenRequest(Respond respond) : respond_(std::move(respond)) {}
+  void End(const Status& status, Payload response) {
+    if (has_ended_.exchange(true)) return;
+    const Respond respond = std::move(respond_);
+    respond(status, std::move(response));
+  }
+
+ private:
+  std::atomic<bool> has_ended_{false};
+  Respond respond_;
+};
+
+}  // namespace
 
 class FaultyTransport::State {
  public:
+  // A request that Break may end.
+  std::shared_ptr<OpenRequest> Open(absl::string_view method, Respond respond)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    auto request = std::make_shared<OpenRequest>(std::move(respond));
+    absl::MutexLock lock(&mutex_);
+    const auto is_gone = [](const Opened& one) { return one.request.expired(); };
+    opened_.erase(std::remove_if(opened_.begin(), opened_.end(), is_gone), opened_.end());
+    opened_.push_back({std::string(method), request});
+    return request;
+  }
+  void Break(absl::string_view method) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::vector<std::shared_ptr<OpenRequest>> broken;
+    {
+      absl::MutexLock lock(&mutex_);
+      for (const Opened& one : opened_) {
+        if (one.method != method) continue;
+        if (std::shared_ptr<OpenRequest> request = one.request.lock()) {
+          broken.push_back(std::move(request));
+        }
+      }
+    }
+    for (const auto& request : broken) request->End(PeerLost("the connection broke"), Payload());
+  }
   void Set(Fault fault) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     fault_ = fault;
@@ -90,7 +134,13 @@ class FaultyTransport::State {
   }
 
  private:
+  struct Opened {
+    std::string method;
+    std::weak_ptr<OpenRequest> request;
+  };
+
   mutable absl::Mutex mutex_;
+  std::vector<Opened> opened_ ABSL_GUARDED_BY(mutex_);
   Fault fault_ ABSL_GUARDED_BY(mutex_) = Fault::kNone;
   int losses_ ABSL_GUARDED_BY(mutex_) = 0;          // how often messages began to be lost
   std::string loses_from_ ABSL_GUARDED_BY(mutex_);  // a method; empty: of none
@@ -126,10 +176,11 @@ class FaultyChannel final : public Channel {
         return std::make_shared<NoCall>();
       case Fault::kLost: return std::make_shared<NoCall>();
     }
-    const auto take = [state = state_, losses, name = std::string(method),
-                       respond = std::move(respond)](const Status& status, Payload response) {
+    const std::shared_ptr<OpenRequest> open = state_->Open(method, std::move(respond));
+    const auto take = [state = state_, losses, name = std::string(method), open](
+                          const Status& status, Payload response) {
       if (state->LosesResponse(losses)) return;
-      const auto give = [respond, status, response] { respond(status, response); };
+      const auto give = [open, status, response] { open->End(status, response); };
       if (!state->Hold(name, give)) give();
     };
     const auto send = [inner = inner_, name = std::string(method), request, deadline, take] {
@@ -172,6 +223,8 @@ int FaultyTransport::num_held() const { return state_->num_held(); }
 void FaultyTransport::HoldRequests(absl::string_view method) { state_->HoldRequests(method); }
 
 void FaultyTransport::ReleaseRequests() { state_->ReleaseRequests(); }
+
+void FaultyTransport::Break(absl::string_view method) { state_->Break(method); }
 
 int FaultyTransport::Count(absl::string_view method) const { return state_->Count(method); }
 

@@ -42,6 +42,9 @@ class FaultyTransport final : public Transport {
   // Requests of the method are held from now on, until ReleaseRequests. Nobody can cancel them.
   void HoldRequests(absl::string_view method);
   void ReleaseRequests();
+  // The connections break, for the requests of the method that have no response as yet: these end
+  // (PeerLost). Later ones arrive, unless Set says otherwise.
+  void Break(absl::string_view method);
   // The requests of a method since the last call of ForgetCounts.
   int Count(absl::string_view method) const;
   void ForgetCounts();
