@@ -93,6 +93,7 @@ class ClientChannel::StateChange final : public Completion {
 };
 
 void ClientChannel::Watch(grpc_connectivity_state state) {
+  if (state == GRPC_CHANNEL_READY) urgent_->KeepOpen();
   grpc_channel_watch_connectivity_state(
       urgent_->channel(), state, gpr_inf_future(GPR_CLOCK_REALTIME), Queue(),
       static_cast<Completion*>(new StateChange(weak_from_this(), state)));
@@ -118,7 +119,8 @@ std::shared_ptr<Line> ClientChannel::NewLine(bool is_urgent) const {
                 is_urgent ? kPingPatienceMs : kPingPatienceBehindTensorsMs);
   arguments.Set(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, is_urgent ? 1 : 0);
   arguments.Set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A line without calls stays connected: its end would be taken for the peer's.
+  // A line without calls stays connected: its end would be taken for the peer's. So the urgent one
+  // has a stream (KeepOpen), for servers end connections without any.
   arguments.Set(GRPC_ARG_CLIENT_IDLE_TIMEOUT_MS, INT_MAX);
   const grpc_channel_args list = arguments.Get();
   grpc_channel* const channel =

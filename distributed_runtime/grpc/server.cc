@@ -25,6 +25,13 @@ constexpr int kAwaited = 2;
 constexpr int kLeastPingPeriodMs = 500;
 // A peer that has not even said by then what it speaks is none of ours.
 constexpr int kHandshakeMs = 20'000;
+// One that has said what it speaks, and then asks for nothing, has no use of its connection. A peer
+// of ours has a stream on its urgent line, which needs the token, and connects its other one again
+// when it has something to ask.
+constexpr int kIdleMs = 60'000;
+// A peer whose host or network has ended closes nothing. Pings wait behind tensors.
+constexpr int kPingPeriodMs = 60'000;
+constexpr int kPingPatienceMs = 60'000;
 constexpr rlim_t kDescriptors = 65'536;
 constexpr char kPrefix[] = "/millstream/";
 
@@ -316,6 +323,11 @@ void Stop(const ServerRef& server) {
 }  // namespace
 
 void* Serve(const char* address, millstream_handle_request handle, void* user, int32_t* port) {
+  return ServeWithin(kIdleMs, address, handle, user, port);
+}
+
+void* ServeWithin(int idle_ms, const char* address, millstream_handle_request handle, void* user,
+                  int32_t* port) {
   grpc_completion_queue* const queue = Queue();  // gRPC is initialized
   Credentials credentials;
   if (!credentials.Read() || !credentials.MayServe(address)) return nullptr;
@@ -326,6 +338,9 @@ void* Serve(const char* address, millstream_handle_request handle, void* user, i
   arguments.Set(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   arguments.Set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingPeriodMs);
   arguments.Set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  arguments.Set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, idle_ms);
+  arguments.Set(GRPC_ARG_KEEPALIVE_TIME_MS, kPingPeriodMs);
+  arguments.Set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
   const grpc_channel_args list = arguments.Get();
   const auto state = std::make_shared<ServerState>();
   state->authorization = credentials.Authorization();

@@ -48,6 +48,8 @@ class Stream {
     call->stream = this;
     has_messages_ = true;
   }
+  // Begins the stream without a call. REQUIRES: the mutex is not held.
+  void Open();
   // Sends the request of the call that was assigned. REQUIRES: the mutex is not held.
   void Send(Bytes request);
   // From now on the peer is to blame. REQUIRES: the mutex is held.
@@ -158,6 +160,17 @@ void Stream::Send(Bytes request) {
   OnMessages(false);
 }
 
+// The end may come at once, and destroy the stream.
+void Stream::Open() {
+  const std::shared_ptr<Line> line = line_;
+  bool has_begun = false;
+  {
+    const std::lock_guard<std::mutex> lock(line->mutex_);
+    has_begun = Begin();
+  }
+  if (!has_begun) OnEnd(false);
+}
+
 // Before the messages, and not at the same time as those of the next call. The end is awaited with
 // the beginning: a channel that cannot be used says why only to who sends something to it.
 bool Stream::Begin() {
@@ -214,6 +227,7 @@ void Stream::OnEnd(bool ok) {
     const std::lock_guard<std::mutex> lock(line->mutex_);
     has_ended_ = true;
     line->streams_.erase(this);
+    if (line->open_ == this) line->open_ = nullptr;
     line->idle_.erase(std::remove(line->idle_.begin(), line->idle_.end(), this), line->idle_.end());
     if (has_messages_) return;  // they end with it
     if (call_ != nullptr) call = TakeCall();
@@ -267,6 +281,18 @@ void Line::Close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   is_closed_ = true;
   for (Stream* const stream : idle_) stream->Cancel();
+  if (open_ != nullptr) open_->Cancel();
+}
+
+void Line::KeepOpen() {
+  Stream* stream = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (is_lost_ || is_closed_ || open_ != nullptr) return;
+    stream = new Stream(shared_from_this(), "", /*is_kept=*/true, /*deadline_ns=*/-1);
+    open_ = stream;
+  }
+  stream->Open();
 }
 
 }  // namespace millstream::network

@@ -56,6 +56,10 @@ class Line : public std::enable_shared_from_this<Line> {
   void Lose();
   // No call comes any more: ends the streams that wait for one.
   void Close();
+  // The line has connected: begins a stream that carries no call and lasts as long as the
+  // connection, so that the peer does not take it for one of somebody who has nothing to say
+  // (kIdleMs).
+  void KeepOpen();
 
  private:
   friend class Stream;
@@ -65,6 +69,7 @@ class Line : public std::enable_shared_from_this<Line> {
   std::mutex mutex_;
   std::set<Stream*> streams_;  // all that have not ended; guarded by mutex_
   std::vector<Stream*> idle_;  // those that wait for a call; guarded by mutex_
+  Stream* open_ = nullptr;     // of KeepOpen; guarded by mutex_
   bool is_lost_ = false;       // guarded by mutex_
   bool is_closed_ = false;     // guarded by mutex_
 };

@@ -1,4 +1,9 @@
 // Calls through the table's functions, between a server and channels of one process.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -84,16 +89,18 @@ std::string Join(const millstream_slice* slices, size_t n) {
 // Answers a request to "Echo" with its bytes, and keeps one to "Hold" until it is answered.
 class EchoServer {
  public:
-  EchoServer() {
-    int32_t port = 0;
-    server_ = Serve("127.0.0.1:0", &Handle, this, &port);
-    address_ = "127.0.0.1:" + std::to_string(port);
+  EchoServer() : EchoServer(/*idle_ms=*/3'600'000) {}
+  // Ends a connection that has been without a stream for so long.
+  explicit EchoServer(int idle_ms) {
+    server_ = ServeWithin(idle_ms, "127.0.0.1:0", &Handle, this, &port_);
+    address_ = "127.0.0.1:" + std::to_string(port_);
   }
   ~EchoServer() { Stop(); }
   EchoServer(const EchoServer&) = delete;
   EchoServer& operator=(const EchoServer&) = delete;
 
   const std::string& address() const { return address_; }
+  int32_t port() const { return port_; }
   bool is_serving() const { return server_ != nullptr; }
   void Stop() {
     if (server_ != nullptr) StopServer(std::exchange(server_, nullptr));
@@ -132,6 +139,7 @@ class EchoServer {
   }
 
   void* server_ = nullptr;
+  int32_t port_ = 0;
   std::string address_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -142,9 +150,10 @@ class EchoServer {
 // A call, which is expected to end once.
 class Asked {
  public:
-  Asked(void* channel, const char* method, std::string request, int64_t deadline_ns = -1) {
+  Asked(void* channel, const char* method, std::string request, int64_t deadline_ns = -1,
+        bool is_urgent = false) {
     millstream_slice slice = Own(std::move(request));
-    call_ = StartCall(channel, method, 0, &slice, 1, deadline_ns, &Done, this);
+    call_ = StartCall(channel, method, is_urgent ? 1 : 0, &slice, 1, deadline_ns, &Done, this);
   }
   Asked(void* channel, const char* method, std::vector<millstream_slice> request) {
     call_ = StartCall(channel, method, 0, request.data(), request.size(), -1, &Done, this);
@@ -345,6 +354,76 @@ TEST_F(StreamsTest, CallsOfManyThreadsEndOnceWithTheirOwnAnswers) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// ---- Connections without streams ----
+
+// A connection that says what it speaks (RFC 9113), answers pings, and asks for nothing.
+class SilentPeer {
+ public:
+  explicit SilentPeer(int32_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9));
+  }
+  ~SilentPeer() { close(socket_); }
+  SilentPeer(const SilentPeer&) = delete;
+  SilentPeer& operator=(const SilentPeer&) = delete;
+
+  // Returns when the server has ended the connection.
+  void AwaitEnd() {
+    std::string head;
+    std::string body;
+    while (Receive(9, &head)) {
+      const auto byte = [&head](size_t i) { return static_cast<unsigned char>(head[i]); };
+      if (!Receive(size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2), &body)) return;
+      if (byte(3) != kPing || byte(4) != 0) continue;
+      head[4] = 1;
+      Send(head + body);
+    }
+  }
+
+ private:
+  static constexpr int kPing = 6;
+
+  void Send(const std::string& bytes) {
+    const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    EXPECT_TRUE(sent < 0 || sent == static_cast<ssize_t>(bytes.size()));
+  }
+  // False at the end of the connection.
+  bool Receive(size_t size, std::string* bytes) {
+    bytes->assign(size, '\0');
+    size_t got = 0;
+    while (got < size) {
+      const ssize_t n = recv(socket_, bytes->data() + got, size - got, 0);
+      if (n <= 0) return false;
+      got += static_cast<size_t>(n);
+    }
+    return true;
+  }
+
+  const int socket_;
+};
+
+TEST(IdleConnectionTest, OneThatAsksForNothingIsEndedAndThatOfAPeerIsNot) {
+  EchoServer server(/*idle_ms=*/2000);
+  ASSERT_TRUE(server.is_serving());
+  void* const channel = Connect(server.address().c_str());
+  EXPECT_EQ(Asked(channel, "Echo", "x", INT64_MAX, /*is_urgent=*/true).Await(), 0);
+  Asked held(channel, "Hold", "first");
+  void* const call = server.AwaitHeld("first");
+  // When it has ended, the urgent line has had no call for longer. If that had ended, the peer
+  // would be lost, and so would the call.
+  for (int i = 0; i < 2; ++i) SilentPeer(server.port()).AwaitEnd();
+  EXPECT_EQ(Asked(channel, "Echo", "x", INT64_MAX, /*is_urgent=*/true).Await(), 0);
+  millstream_slice answer = Own("answer");
+  RespondTo(call, &answer, 1);
+  EXPECT_EQ(held.Await(), 0);
+  EXPECT_EQ(held.answer(), "answer");
+  Disconnect(channel);
 }
 
 // ---- Channels that cannot be used ----
