@@ -111,7 +111,7 @@ TYPED_TEST_SUITE(FactorsTest, Types);
 TYPED_TEST(FactorsTest, QMakesTheMatrixOfR) {
   using T = TypeParam;
   for (const auto& [rows, columns] :
-       {std::pair<int64_t, int64_t>{5, 3}, {3, 5}, {1, 1}, {135, 131}}) {
+       {std::pair<int64_t, int64_t>{5, 3}, {3, 5}, {1, 1}, {32, 70}, {33, 33}, {135, 131}}) {
     for (const bool full : {false, true}) {
       const Matrix<T> x = Random<T>(rows, columns);
       KernelTester t("Qr");

@@ -1,11 +1,12 @@
-// Qr: A = Q R with Q^H Q = I and R upper triangular, by Householder reflectors (G. Golub, C. Van
-// Loan: Matrix Computations, 4th edition, section 5.2).
+// Qr: A = Q R with Q^H Q = I and R upper triangular, by products of Householder reflectors
+// (G. Golub, C. Van Loan: Matrix Computations, 4th edition, section 5.2).
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
+#include "kernels/linalg/block_reflector.h"
 #include "kernels/linalg/matrices.h"
 #include "kernels/linalg/reflector.h"
 
@@ -18,34 +19,83 @@ struct Sizes {
   int64_t rank;  // the smaller of both
   int64_t of_q;  // columns of Q and rows of R
   int64_t numbers() const {
-    return rows * columns + rank * rows + rows * of_q + rank + std::max(columns, of_q);
+    return rows * columns + rank * rows + rows * of_q + rank + TriangleNumbers(rank);
   }
 };
 
-// Replaces `a` by R, and sets `q`. `vectors` are the reflectors, one a row.
+// Columns [first, last) of `a`, from row `first` on, become those of R. Their reflectors are rows
+// [first, last) of `vectors`, with zeros between column `first` and the diagonal.
 template <typename T>
-void Factor(const Sizes& sizes, T* a, T* vectors, T* q, T* taus, T* memory, Stop* stop) {
+void FactorColumns(const Sizes& sizes, int64_t first, int64_t last, T* a, T* vectors, T* taus) {
   const int64_t m = sizes.rows;
   const int64_t n = sizes.columns;
-  for (int64_t j = 0; j < sizes.rank; ++j) {
-    if (m >= kStoppableSize && (*stop)()) return;
-    T* const v = vectors + j * m + j;
-    for (int64_t i = j; i < m; ++i) {
-      v[i - j] = a[i * n + j];
+  for (int64_t i = first; i < m; ++i) {
+    for (int64_t j = first; j < last; ++j) {
+      vectors[j * m + i] = a[i * n + j];
       a[i * n + j] = T(0);
     }
-    const Reflection<T> made = MakeReflector(m - j, v);
+  }
+  for (int64_t j = first; j < last; ++j) {
+    T* const v = vectors + j * m;
+    for (int64_t i = first; i < j; ++i) {
+      a[i * n + j] = v[i];
+      v[i] = T(0);
+    }
+    const Reflection<T> made = MakeReflector(m - j, v + j);
     taus[j] = made.tau;
     a[j * n + j] = T(made.beta);
-    ReflectFromLeft(v, Conjugate(made.tau), {m - j, n - j - 1, n, a + j * n + j + 1}, memory);
+    if (made.tau == T(0)) continue;
+    for (int64_t k = j + 1; k < last; ++k) {
+      T* const x = vectors + k * m + j;
+      const T sum = SumOfConjugateProducts(m - j, v + j, x);
+      SubtractMultiple(m - j, Product(Conjugate(made.tau), sum), v + j, x);
+    }
+  }
+}
+
+// What the factorization needs besides the matrix and Q.
+template <typename T>
+struct Memory {
+  T* vectors;  // the reflectors, one a row
+  T* taus;
+  T* triangles;  // of the panels; at least kMostReflectors elements
+};
+
+// Replaces `a` by R, and sets `q`.
+template <typename T>
+void Factor(const Sizes& sizes, T* a, T* q, const Memory<T>& memory, Stop* stop) {
+  const int64_t m = sizes.rows;
+  const int64_t n = sizes.columns;
+  const auto panel_from = [&](int64_t first) {
+    return ReflectorPanel<T>{std::min(kMostReflectors, sizes.rank - first), m - first,
+                             memory.vectors + first * m + first, m};
+  };
+  for (int64_t first = 0; first < sizes.rank; first += kMostReflectors) {
+    if (first > 0 && (*stop)()) return;
+    const ReflectorPanel<T> panel = panel_from(first);
+    const int64_t last = first + panel.count;
+    FactorColumns(sizes, first, last, a, memory.vectors, memory.taus);
+    if (last == n && m <= kMostReflectors) break;
+    T* const triangle = memory.triangles + TriangleNumbers(first);
+    MakeTriangle(panel, memory.taus + first, triangle);
+    ReflectBlock(panel, triangle, /*adjoint=*/true, {m - first, n - last, n, a + first * n + last},
+                 stop);
   }
   const int64_t width = sizes.of_q;
   std::fill(q, q + m * width, T(0));
   for (int64_t i = 0; i < width; ++i) q[i * width + i] = T(1);
-  for (int64_t j = sizes.rank - 1; j >= 0; --j) {
-    if (m >= kStoppableSize && (*stop)()) return;
-    ReflectFromLeft(vectors + j * m + j, taus[j], {m - j, width - j, width, q + j * width + j},
-                    memory);
+  if (m <= kMostReflectors) {  // a small matrix: one reflector after the other takes less
+    for (int64_t j = sizes.rank - 1; j >= 0; --j) {
+      ReflectFromLeft(memory.vectors + j * m + j, memory.taus[j],
+                      {m - j, width - j, width, q + j * width + j}, memory.triangles);
+    }
+    return;
+  }
+  const int64_t panels = (sizes.rank + kMostReflectors - 1) / kMostReflectors;
+  for (int64_t first = (panels - 1) * kMostReflectors; first >= 0; first -= kMostReflectors) {
+    if ((*stop)()) return;
+    ReflectBlock(panel_from(first), memory.triangles + TriangleNumbers(first), /*adjoint=*/false,
+                 {m - first, width - first, width, q + first * width + first}, stop);
   }
 }
 
@@ -97,10 +147,11 @@ class Qr {
           T* const vectors = a + elements;
           T* const result = vectors + sizes.rank * sizes.rows;
           T* const taus = result + sizes.rows * sizes.of_q;
+          const Memory<T> more = {vectors, taus, taus + sizes.rank};
           access_->load(input.raw(), i * elements, sizes.rows, sizes.columns, false, a);
           int exponent = 0;
           ScaleToOne(elements, a, &exponent);
-          Factor(sizes, a, vectors, result, taus, taus + sizes.rank, stop);
+          Factor(sizes, a, result, more, stop);
           const double scale = std::ldexp(1.0, exponent);
           const int64_t of_r = sizes.of_q * sizes.columns;
           for (int64_t k = 0; k < of_r; ++k) a[k] *= scale;
