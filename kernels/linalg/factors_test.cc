@@ -332,7 +332,8 @@ TYPED_TEST(FactorsTest, VectorsOfSmallColumnsBesideALargeOneAreOrthonormal) {
 
 TYPED_TEST(FactorsTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
   using T = TypeParam;
-  for (const int64_t n : {1, 2, 6, 131}) {
+  // Of no panel, of one, of several, and of parts that are merged.
+  for (const int64_t n : {1, 2, 6, 32, 33, 131}) {
     const Matrix<T> x = Random<T>(n, n);
     Matrix<T> whole = x;
     for (int64_t i = 0; i < n; ++i) {
@@ -347,6 +348,83 @@ TYPED_TEST(FactorsTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
     const Matrix<T> v = OutputOf<T>(t, 1);
     v.Scaled(t.Output<T>(0)).Times(v.Adjoint()).ExpectNear(whole);
     v.Adjoint().Times(v).ExpectNear(Identity<T>(n));
+  }
+}
+
+// The diagonals of symmetric tridiagonal matrices that are hard to decompose, at place i of n.
+struct Diagonals {
+  const char* name;
+  double (*diagonal)(int64_t i, int64_t n);
+  double (*beside)(int64_t i, int64_t n);
+};
+
+double One(int64_t, int64_t) { return 1; }
+double Zero(int64_t, int64_t) { return 0; }
+double FromTheMiddle(int64_t i, int64_t n) {
+  return std::fabs(static_cast<double>(2 * i - n + 1)) / static_cast<double>(n);
+}
+double PartOfN(int64_t, int64_t n) { return 2 / static_cast<double>(n); }
+double Descending(int64_t i, int64_t) { return std::pow(10.0, static_cast<double>(-i) / 3); }
+double Ascending(int64_t i, int64_t n) { return Descending(n - 1 - i, n); }
+double Alternating(int64_t i, int64_t) { return static_cast<double>(i % 2); }
+double OftenZero(int64_t i, int64_t) { return i % 3 == 0 ? 0 : 0.5; }
+double NearlyNone(int64_t i, int64_t) { return i % 2 == 0 ? 1e-16 : -1e-15; }
+double Glued(int64_t i, int64_t) { return i % 11 == 10 ? 1e-9 : 0.2; }
+
+constexpr Diagonals kHardMatrices[] = {
+    {"zero", Zero, Zero},
+    {"identity", One, Zero},
+    {"equal elements", Zero, One},
+    {"pairs of near eigenvalues", FromTheMiddle, PartOfN},  // J. Wilkinson's W+
+    {"descending", Descending, Descending},
+    {"ascending", Ascending, Ascending},
+    {"parts without anything between them", Alternating, OftenZero},
+    {"identity with errors", One, NearlyNone},
+    {"many near eigenvalues", One, Glued},
+    {"only a shrinking diagonal beside", Zero, Descending},
+};
+
+TYPED_TEST(FactorsTest, HardMatricesHaveOrthogonalEigenvectors) {
+  using T = TypeParam;
+  for (const Diagonals& hard : kHardMatrices) {
+    for (const int64_t n : {32, 33, 150}) {
+      SCOPED_TRACE(std::string(hard.name) + ", " + std::to_string(n));
+      Matrix<T> x(n, n);
+      for (int64_t i = 0; i < n; ++i) {
+        x.at(i, i) = T(hard.diagonal(i, n));
+        if (i == 0) continue;
+        x.at(i - 1, i) = T(hard.beside(i - 1, n));
+        x.at(i, i - 1) = x.at(i - 1, i);
+      }
+      KernelTester t("SelfAdjointEigV2");
+      t.Attr("T", ms::DTypeOf<T>()).Attr("compute_v", true);
+      t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+      t.Input<T>({n, n}, x.elements);
+      ASSERT_TRUE(IsOk(t.Run()));
+      const std::vector<T> values = t.Output<T>(0);
+      for (size_t i = 1; i < values.size(); ++i) {
+        ASSERT_LE(std::real(values[i - 1]), std::real(values[i]));
+      }
+      const Matrix<T> v = OutputOf<T>(t, 1);
+      ASSERT_NO_FATAL_FAILURE(v.Scaled(values).Times(v.Adjoint()).ExpectNear(x));
+      ASSERT_NO_FATAL_FAILURE(v.Adjoint().Times(v).ExpectNear(Identity<T>(n)));
+    }
+  }
+}
+
+TYPED_TEST(FactorsTest, EigenvaluesWithoutVectorsAreTheSame) {
+  using T = TypeParam;
+  for (const int64_t n : {3, 40, 131}) {
+    std::vector<T> values[2];
+    for (const bool vectors : {false, true}) {
+      KernelTester t("SelfAdjointEigV2");
+      t.Attr("T", ms::DTypeOf<T>()).Attr("compute_v", vectors);
+      t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+      t.Input<T>({n, n}, Random<T>(n, n).elements);
+      ASSERT_TRUE(IsOk(t.Run()));
+      values[vectors ? 1 : 0] = t.Output<T>(0);
+    }
+    Matrix<T>(n, 1, values[0]).ExpectNear({n, 1, values[1]});
   }
 }
 

@@ -75,6 +75,30 @@ void SumCrossedPairs(int64_t n, const double* x, const double* y, PairSums* tota
   }
 }
 
+void MultiplyRows(int64_t rows, int64_t columns, int64_t stride, const double* a, const double* x,
+                  double* y) {
+  constexpr int kRows = 4;
+  int64_t row = 0;
+  for (; row + kRows <= rows; row += kRows, a += kRows * stride) {
+    Lanes sums[kRows] = {};
+    int64_t j = 0;
+    for (; j + kLaneCount <= columns; j += kLaneCount) {
+      const Lanes factor = Load<64>(x + j);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) sums[i] += Load<64>(a + i * stride + j) * factor;
+    }
+    for (int i = 0; i < kRows; ++i) {
+      const PairSums total = AddLanes(sums[i], a + i * stride, x, j, columns);
+      y[row + i] = total.even + total.odd;
+    }
+  }
+  for (; row < rows; ++row, a += stride) {
+    PairSums total;
+    SumPairs(columns, a, x, &total);
+    y[row] = total.even + total.odd;
+  }
+}
+
 const double* PartsOf(const Complex* x) { return reinterpret_cast<const double*>(x); }
 double* PartsOf(Complex* x) { return reinterpret_cast<double*>(x); }
 
@@ -116,6 +140,16 @@ Complex SumOfConjugateProducts(int64_t n, const Complex* x, const Complex* y) {
   RunLoop<&SumPairs>(2 * n, PartsOf(x), PartsOf(y), &straight);
   RunLoop<&SumCrossedPairs>(2 * n, PartsOf(x), PartsOf(y), &crossed);
   return {straight.even + straight.odd, crossed.even - crossed.odd};
+}
+
+void RowProducts(int64_t rows, int64_t columns, int64_t stride, const double* a, const double* x,
+                 double* y) {
+  RunLoop<&MultiplyRows>(rows, columns, stride, a, x, y);
+}
+
+void RowProducts(int64_t rows, int64_t columns, int64_t stride, const Complex* a, const Complex* x,
+                 Complex* y) {
+  for (int64_t i = 0; i < rows; ++i) y[i] = SumOfConjugateProducts(columns, a + i * stride, x);
 }
 
 void Rotate(int64_t n, double c, double s, double* x, double* y) {

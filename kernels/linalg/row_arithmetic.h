@@ -39,6 +39,13 @@ Complex SumOfProducts(int64_t n, const Complex* x, const Complex* y);
 double SumOfConjugateProducts(int64_t n, const double* x, const double* y);
 Complex SumOfConjugateProducts(int64_t n, const Complex* x, const Complex* y);
 
+// y[i] is the sum of conj(a[i * stride + j]) * x[j] over j, with the bits of
+// SumOfConjugateProducts; several rows share a pass over x.
+void RowProducts(int64_t rows, int64_t columns, int64_t stride, const double* a, const double* x,
+                 double* y);
+void RowProducts(int64_t rows, int64_t columns, int64_t stride, const Complex* a, const Complex* x,
+                 Complex* y);
+
 // (x, y) = (c x + s y, c y - s x).
 void Rotate(int64_t n, double c, double s, double* x, double* y);
 void Rotate(int64_t n, double c, double s, Complex* x, Complex* y);

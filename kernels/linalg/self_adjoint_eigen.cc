@@ -1,131 +1,147 @@
-// The matrix becomes tridiagonal by reflectors, and that diagonal by implicit QL steps with
-// Wilkinson's shift (G. Golub, C. Van Loan: Matrix Computations, 4th edition, section 8.3).
+// The matrix becomes tridiagonal by reflectors (G. Golub, C. Van Loan: Matrix Computations, 4th
+// edition, section 8.3), a panel of which changes what lies behind it at once (J. Dongarra,
+// S. Hammarling, D. Sorensen: Block reduction of matrices to condensed forms for eigenvalue
+// computations, 1989).
 #include "kernels/linalg/self_adjoint_eigen.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "kernels/linalg/block_product.h"
 #include "kernels/linalg/reflector.h"
 
 namespace millstream::kernels {
 namespace {
 
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+// A = Q T Q^H, where the diagonal of T is d and the other ones are e, real numbers.
+template <typename T>
+struct Reduction {
+  int64_t n;
+  T* a;  // conj(A), whose row k is column k of A
+  double* d;
+  double* e;
+  T* vectors;  // the reflectors of Q: row k from place k + 1 on, with zeros before a one
+  T* taus;
+  T* partners;  // of a panel's reflectors v, one a row: w, by which A - v w^H - w v^H is reflected
+};
 
-// What is no more beside elements of the diagonal. The matrix is scaled.
-double Negligible(double x, double y) {
-  constexpr double kTiny = 1e-290;
-  return kEpsilon * (std::fabs(x) + std::fabs(y)) + kTiny;
+// y -= V (W^H x) + W (V^H x) for the reflectors [first, k) and their partners, of which elements
+// before `begin` are left out.
+template <typename T>
+void SubtractPairs(const Reduction<T>& all, int64_t first, int64_t k, int64_t begin, const T* x,
+                   T* y) {
+  const int64_t size = all.n - begin;
+  for (int64_t p = first; p < k; ++p) {
+    const T* const v = all.vectors + p * all.n + begin;
+    const T* const w = all.partners + (p - first) * all.n + begin;
+    const T of_v = SumOfConjugateProducts(size, w, x);
+    const T of_w = SumOfConjugateProducts(size, v, x);
+    SubtractMultiple(size, of_v, v, y);
+    SubtractMultiple(size, of_w, w, y);
+  }
 }
 
-// A = Q T Q^H, where the diagonal of T is d and the other ones are e, real numbers. The reflectors
-// of Q are left in `vectors`, one a row.
+// Column k, which earlier reflectors of the panel from `first` on have not changed yet.
 template <typename T>
-void MakeTridiagonal(int64_t n, T* a, double* d, double* e, T* vectors, T* taus, T* p, Stop* stop) {
-  for (int64_t k = 0; k + 1 < n; ++k) {
+void ReduceColumn(const Reduction<T>& all, int64_t first, int64_t k, Stop* stop) {
+  const int64_t n = all.n;
+  T* const v = all.vectors + k * n;
+  T* const w = all.partners + (k - first) * n;
+  std::copy(all.a + k * n + k, all.a + (k + 1) * n, v + k);
+  for (int64_t p = first; p < k; ++p) {
+    const T* const earlier = all.vectors + p * n + k;
+    const T* const partner = all.partners + (p - first) * n + k;
+    SubtractMultiple(n - k, Conjugate(partner[0]), earlier, v + k);
+    SubtractMultiple(n - k, Conjugate(earlier[0]), partner, v + k);
+  }
+  all.d[k] = RealPart(v[k]);
+  std::fill(v + first, v + k + 1, T(0));
+  std::fill(w + first, w + n, T(0));
+  const int64_t next = k + 1;
+  const int64_t size = n - next;
+  const Reflection<T> made = MakeReflector(size, v + next);
+  all.e[k] = made.beta;
+  all.taus[k] = made.tau;
+  if (made.tau == T(0)) return;
+  constexpr int64_t kRows = 32;
+  stop->Share((size + kRows - 1) / kRows, static_cast<double>(kRows * size) / 8,
+              [&](int64_t begin, int64_t end) {
+                const int64_t row = next + begin * kRows;
+                RowProducts(std::min(n, next + end * kRows) - row, size, n, all.a + row * n + next,
+                            v + next, w + row);
+              });
+  SubtractPairs(all, first, k, next, v + next, w + next);
+  // w = p - tau (p^H v) v / 2 with p = tau A v.
+  for (int64_t i = next; i < n; ++i) w[i] = Product(made.tau, w[i]);
+  const T half = Product(made.tau, SumOfConjugateProducts(size, w + next, v + next)) * 0.5;
+  SubtractMultiple(size, half, v + next, w + next);
+}
+
+// Subtracts V W^H + W V^H of the reflectors [first, last) from the block behind them.
+template <typename T>
+void ReduceBlock(const Reduction<T>& all, int64_t first, int64_t last, Stop* stop) {
+  const int64_t n = all.n;
+  const int64_t size = n - last;
+  const T* const v = all.vectors + first * n + last;
+  const T* const w = all.partners + last;
+  T* const block = all.a + last * n + last;
+  const int64_t units = (size + kProductColumns - 1) / kProductColumns;
+  const double nanoseconds = static_cast<double>(size * (last - first) * kProductColumns) / 8;
+  stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t from = unit * kProductColumns;
+      const int64_t to = std::min(size, from + kProductColumns);
+      BlockProduct<T> product = {size, size, last - first, v, 1, n, w, n, block, n};
+      product.conjugate_a = true;
+      SubtractProduct(product, from, to);
+      product.a = w;
+      product.b = v;
+      SubtractProduct(product, from, to);
+    }
+  });
+}
+
+template <typename T>
+void MakeTridiagonal(const Reduction<T>& all, Stop* stop) {
+  const int64_t n = all.n;
+  for (int64_t first = 0; first + 1 < n; first += kMostReflectors) {
+    const int64_t last = std::min(first + kMostReflectors, n - 1);
+    for (int64_t k = first; k < last; ++k) {
+      if (n >= kStoppableSize && (*stop)()) return;
+      ReduceColumn(all, first, k, stop);
+    }
+    ReduceBlock(all, first, last, stop);
+  }
+  all.d[n - 1] = RealPart(all.a[n * n - 1]);
+  all.e[n - 1] = 0;
+}
+
+// matrix = Q matrix.
+template <typename T>
+void MultiplyByQ(const Reduction<T>& all, T* triangle, T* matrix, Stop* stop) {
+  const int64_t n = all.n;
+  const int64_t panels = (n - 1 + kMostReflectors - 1) / kMostReflectors;
+  for (int64_t first = (panels - 1) * kMostReflectors; first >= 0; first -= kMostReflectors) {
     if (n >= kStoppableSize && (*stop)()) return;
-    const int64_t size = n - k - 1;
-    T* const v = vectors + k * n;
-    for (int64_t i = 0; i < size; ++i) v[i] = a[(k + 1 + i) * n + k];
-    const Reflection<T> made = MakeReflector(size, v);
-    d[k] = RealPart(a[k * n + k]);
-    e[k] = made.beta;
-    taus[k] = made.tau;
-    if (made.tau == T(0)) continue;
-    T* const block = a + (k + 1) * n + k + 1;
-    // p = conj(tau A v), by rows, as A is its own adjoint.
-    std::fill(p, p + size, T(0));
-    for (int64_t i = 0; i < size; ++i) {
-      SubtractMultiple(size, -Conjugate(made.tau * v[i]), block + i * n, p);
-    }
-    // w = p - tau (p^H v) v / 2, so that the block becomes A - v w^H - w v^H. `p` is conj(w) then.
-    const T product = SumOfProducts(size, p, v);
-    const T half = made.tau * product * 0.5;
-    for (int64_t i = 0; i < size; ++i) p[i] -= Conjugate(half * v[i]);
-    for (int64_t i = 0; i < size; ++i) v[i] = Conjugate(v[i]);
-    for (int64_t i = 0; i < size; ++i) {  // both while the row is in the first cache
-      SubtractMultiple(size, Conjugate(v[i]), p, block + i * n);
-      SubtractMultiple(size, Conjugate(p[i]), v, block + i * n);
-    }
-    for (int64_t i = 0; i < size; ++i) v[i] = Conjugate(v[i]);
-  }
-  d[n - 1] = RealPart(a[n * n - 1]);
-}
-
-// Replaces `q` by Q^T, whose rows are the columns of Q.
-template <typename T>
-void MakeVectors(int64_t n, const T* vectors, const T* taus, T* q, T* memory, Stop* stop) {
-  std::fill(q, q + n * n, T(0));
-  for (int64_t i = 0; i < n; ++i) q[i * n + i] = T(1);
-  for (int64_t k = n - 2; k >= 0; --k) {
-    if (n >= kStoppableSize && (*stop)()) return;
-    const int64_t size = n - k - 1;
-    ReflectFromLeft(vectors + k * n, taus[k], {size, size, n, q + (k + 1) * n + k + 1}, memory);
-  }
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < i; ++j) std::swap(q[i * n + j], q[j * n + i]);
+    const int64_t next = first + 1;
+    const ReflectorPanel<T> panel = {std::min(kMostReflectors, n - next), n - next,
+                                     all.vectors + first * n + next, n};
+    MakeTriangle(panel, all.taus + first, triangle);
+    ReflectBlock(panel, triangle, /*adjoint=*/false, {n - next, n, n, matrix + next * n}, stop);
   }
 }
 
-// One QL step on rows [l, m] of the tridiagonal matrix. Row i of `rows` is a vector that is rotated
-// along; null for none.
 template <typename T>
-void StepQl(int64_t l, int64_t m, int64_t n, double* d, double* e, T* rows) {
-  double g = (d[l + 1] - d[l]) / (2 * e[l]);
-  double r = Hypotenuse(g, 1.0);
-  g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
-  double s = 1;
-  double c = 1;
-  double p = 0;
-  for (int64_t i = m - 1; i >= l; --i) {
-    const double f = s * e[i];
-    const double b = c * e[i];
-    r = Hypotenuse(f, g);
-    e[i + 1] = r;
-    if (r == 0) {  // the matrix falls apart here
-      d[i + 1] -= p;
-      e[m] = 0;
-      return;
+void SetTransposed(int64_t n, const double* rows, T* matrix) {
+  constexpr int64_t kTile = 8;  // whose lines stay in the first cache
+  for (int64_t row = 0; row < n; row += kTile) {
+    for (int64_t column = 0; column < n; column += kTile) {
+      for (int64_t i = row; i < std::min(row + kTile, n); ++i) {
+        for (int64_t j = column; j < std::min(column + kTile, n); ++j) {
+          matrix[i * n + j] = T(rows[j * n + i]);
+        }
+      }
     }
-    s = f / r;
-    c = g / r;
-    g = d[i + 1] - p;
-    r = (d[i] - g) * s + 2 * c * b;
-    p = s * r;
-    d[i + 1] = g + p;
-    g = c * r - b;
-    if (rows != nullptr) Rotate(n, c, s, rows + (i + 1) * n, rows + i * n);
-  }
-  d[l] -= p;
-  e[l] = g;
-  e[m] = 0;
-}
-
-template <typename T>
-bool Diagonalize(int64_t n, double* d, double* e, T* rows, Stop* stop) {
-  constexpr int kMostSteps = 60;
-  e[n - 1] = 0;
-  for (int64_t l = 0; l < n; ++l) {
-    if (n >= kStoppableSize && (*stop)()) return false;
-    for (int step = 0;; ++step) {
-      int64_t m = l;
-      while (m + 1 < n && std::fabs(e[m]) > Negligible(d[m], d[m + 1])) ++m;
-      if (m == l) break;
-      if (step == kMostSteps) return false;
-      StepQl(l, m, n, d, e, rows);
-    }
-  }
-  return true;
-}
-
-template <typename T>
-void Sort(int64_t n, double* values, T* rows) {
-  for (int64_t i = 0; i + 1 < n; ++i) {
-    const int64_t least = std::min_element(values + i, values + n) - values;
-    if (least == i) continue;
-    std::swap(values[i], values[least]);
-    if (rows != nullptr) std::swap_ranges(rows + i * n, rows + (i + 1) * n, rows + least * n);
   }
 }
 
@@ -136,25 +152,26 @@ bool DecomposeSelfAdjoint(int64_t n, bool vectors, T* matrix, double* values, T*
                           Stop* stop) {
   for (int64_t i = 0; i < n; ++i) {
     matrix[i * n + i] = T(RealPart(matrix[i * n + i]));
-    for (int64_t j = 0; j < i; ++j) matrix[j * n + i] = Conjugate(matrix[i * n + j]);
+    for (int64_t j = 0; j < i; ++j) {
+      matrix[j * n + i] = matrix[i * n + j];
+      matrix[i * n + j] = Conjugate(matrix[i * n + j]);
+    }
   }
   int exponent = 0;
   if (!ScaleToOne(n * n, matrix, &exponent)) return false;
-  T* const reflectors = memory;
-  T* const taus = reflectors + n * n;
-  T* const more = taus + n;
-  auto* const e = reinterpret_cast<double*>(more + n);
-  MakeTridiagonal(n, matrix, values, e, reflectors, taus, more, stop);
-  T* const rows = vectors ? matrix : nullptr;
-  if (vectors) MakeVectors(n, reflectors, taus, matrix, more, stop);
-  if (!Diagonalize(n, values, e, rows, stop)) return false;
-  Sort(n, values, rows);
+  T* const taus = memory + n * n;
+  T* const partners = taus + n;
+  T* const triangle = partners + kMostReflectors * n;
+  auto* const e = reinterpret_cast<double*>(triangle + TriangleNumbers(kMostReflectors));
+  const Reduction<T> reduction = {n, matrix, values, e, memory, taus, partners};
+  MakeTridiagonal(reduction, stop);
+  double* const rows = vectors ? e + n : nullptr;
+  if (!DecomposeTridiagonal(n, values, e, rows, e + n + n * n, stop)) return false;
   const double scale = std::ldexp(1.0, exponent);
   for (int64_t i = 0; i < n; ++i) values[i] *= scale;
   if (vectors) {
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < i; ++j) std::swap(matrix[i * n + j], matrix[j * n + i]);
-    }
+    SetTransposed(n, rows, matrix);
+    MultiplyByQ(reduction, triangle, matrix, stop);
   }
   return true;
 }

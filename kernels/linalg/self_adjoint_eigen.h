@@ -4,12 +4,19 @@
 
 #include <cstdint>
 
-#include "kernels/linalg/lu.h"
+#include "kernels/linalg/block_reflector.h"
+#include "kernels/linalg/tridiagonal_eigen.h"
 
 namespace millstream::kernels {
 
 // The elements of T that the computation takes besides the matrix.
-constexpr int64_t SelfAdjointEigenNumbers(int64_t n) { return n * n + 3 * n; }
+template <typename T>
+constexpr int64_t SelfAdjointEigenNumbers(int64_t n, bool vectors) {
+  constexpr auto kNumbers = static_cast<int64_t>(sizeof(T) / sizeof(double));
+  const int64_t of_tridiagonal = n + (vectors ? n * n + TridiagonalEigenNumbers(n) : 0);
+  return n * n + (kMostReflectors + 1) * n + TriangleNumbers(kMostReflectors) +
+         (of_tridiagonal + kNumbers - 1) / kNumbers;
+}
 
 // Decomposes a matrix whose lower triangle is read: A = V diag(values) V^H, values ascending.
 // Replaces `matrix` by V if `vectors` is true, else destroys it. False if the iteration does not

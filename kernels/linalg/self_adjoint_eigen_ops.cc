@@ -53,7 +53,7 @@ class SelfAdjointEigen {
     const int64_t n = input.dim(input.rank() - 1);
     const int64_t elements = n * n;
     const int64_t count = input.size() / elements;
-    const int64_t numbers = elements + SelfAdjointEigenNumbers(n) + 2 * n;
+    const int64_t numbers = elements + SelfAdjointEigenNumbers<T>(n, vectors_) + 2 * n;
     int64_t refused = 0;
     MS_TRY(ForEachMatrix(
         frame, count, numbers * static_cast<int64_t>(sizeof(T)),

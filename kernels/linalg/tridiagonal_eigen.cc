@@ -1,0 +1,201 @@
+// Small matrices become diagonal by QL steps. Large ones are cut into such parts, whose
+// decompositions are merged by two (tridiagonal_merge.h).
+#include "kernels/linalg/tridiagonal_eigen.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "kernels/linalg/reflector.h"
+#include "kernels/linalg/tridiagonal_merge.h"
+
+namespace millstream::kernels {
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr int64_t kSmallMatrix = 32;
+
+// What is no more beside elements of the diagonal, or beside one, the size of the whole matrix:
+// among numbers without a limit below, steps end late or never.
+double Negligible(double x, double y) {
+  constexpr double kTiny = 1e-60;
+  return kEpsilon * (std::fabs(x) + std::fabs(y)) + kTiny;
+}
+
+// Vectors that are rotated along, one a row; null for none.
+struct Rows {
+  double* elements;
+  int64_t size;
+  int64_t stride;
+};
+
+// One implicit QL step with Wilkinson's shift on rows [l, m] of the tridiagonal matrix (G. Golub,
+// C. Van Loan: Matrix Computations, 4th edition, section 8.3).
+void StepQl(int64_t l, int64_t m, double* d, double* e, const Rows& rows) {
+  double g = (d[l + 1] - d[l]) / (2 * e[l]);
+  double r = Hypotenuse(g, 1.0);
+  g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
+  double s = 1;
+  double c = 1;
+  double p = 0;
+  for (int64_t i = m - 1; i >= l; --i) {
+    const double f = s * e[i];
+    const double b = c * e[i];
+    r = Hypotenuse(f, g);
+    e[i + 1] = r;
+    if (r == 0) {  // the matrix falls apart here
+      d[i + 1] -= p;
+      e[m] = 0;
+      return;
+    }
+    s = f / r;
+    c = g / r;
+    g = d[i + 1] - p;
+    r = (d[i] - g) * s + 2 * c * b;
+    p = s * r;
+    d[i + 1] = g + p;
+    g = c * r - b;
+    if (rows.elements == nullptr) continue;
+    double* const row = rows.elements + i * rows.stride;
+    Rotate(rows.size, c, s, row + rows.stride, row);
+  }
+  d[l] -= p;
+  e[l] = g;
+  e[m] = 0;
+}
+
+bool DiagonalizeByQl(int64_t n, double* d, double* e, const Rows& rows, Stop* stop) {
+  constexpr int kMostSteps = 60;
+  e[n - 1] = 0;
+  for (int64_t l = 0; l < n; ++l) {
+    if (n >= kStoppableSize && (*stop)()) return false;
+    for (int step = 0;; ++step) {
+      int64_t m = l;
+      while (m + 1 < n && std::fabs(e[m]) > Negligible(d[m], d[m + 1])) ++m;
+      if (m == l) break;
+      if (step == kMostSteps) return false;
+      StepQl(l, m, d, e, rows);
+    }
+  }
+  return true;
+}
+
+// For what several threads compute at the same time, each of it alone.
+class Alone final : public Stop {
+ public:
+  bool operator()() override { return false; }
+
+ private:
+  void ShareRanges(int64_t count, double, RangeFunction fn) override { fn(0, count); }
+};
+
+TridiagonalWork WorkIn(int64_t n, double* d, double* memory) {
+  double* const arrays = memory + 3 * n * n;
+  auto* const indices = reinterpret_cast<int64_t*>(arrays + 4 * n);
+  return {n,
+          d,
+          memory,
+          memory + n * n,
+          memory + 2 * n * n,
+          arrays,
+          arrays + n,
+          arrays + 2 * n,
+          arrays + 3 * n,
+          indices,
+          indices + n,
+          indices + 2 * n};
+}
+
+// The matrix in `count` parts, a power of two, of about the same size.
+class Parts {
+ public:
+  Parts(const TridiagonalWork& work, double* e, double* couplings)
+      : work_(work), e_(e), couplings_(couplings) {
+    while (work.n / count_ > kSmallMatrix) count_ *= 2;
+  }
+
+  // Decomposes them, without what is between them.
+  bool Diagonalize(Stop* stop) {
+    for (int64_t i = 1; i < count_; ++i) {
+      const int64_t begin = BeginOf(i);
+      couplings_[i] = e_[begin - 1];
+      work_.d[begin - 1] -= std::fabs(couplings_[i]);
+      work_.d[begin] -= std::fabs(couplings_[i]);
+    }
+    constexpr double kNanoseconds = 100000;
+    std::atomic<bool> ended{true};
+    stop->Share(count_, kNanoseconds, [&](int64_t first, int64_t last) {
+      Alone alone;
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t begin = BeginOf(i);
+        const int64_t size = BeginOf(i + 1) - begin;
+        double* const rows = work_.rows + begin * (work_.n + 1);
+        for (int64_t k = 0; k < size; ++k) rows[k * (work_.n + 1)] = 1;
+        if (!DiagonalizeByQl(size, work_.d + begin, e_ + begin, {rows, size, work_.n}, &alone)) {
+          ended.store(false);
+        }
+      }
+    });
+    return ended.load();
+  }
+
+  // All merges of a size at the same time, but the last with all threads.
+  void Merge(Stop* stop) {
+    for (int64_t step = 1; step < count_; step *= 2) {
+      if ((*stop)()) return;
+      const int64_t merges = count_ / (2 * step);
+      const auto merge = [&](int64_t i, Stop* of_merge) {
+        const int64_t middle = (2 * i + 1) * step;
+        MergeParts({BeginOf(2 * i * step), BeginOf(middle), BeginOf((2 * i + 2) * step),
+                    couplings_[middle]},
+                   work_, of_merge);
+      };
+      if (merges == 1) {
+        merge(0, stop);
+        return;
+      }
+      const auto size = static_cast<double>(work_.n) / static_cast<double>(merges);
+      stop->Share(merges, 40 * size * size, [&](int64_t begin, int64_t end) {
+        Alone alone;
+        for (int64_t i = begin; i < end; ++i) merge(i, &alone);
+      });
+    }
+  }
+
+ private:
+  int64_t BeginOf(int64_t part) const { return work_.n * part / count_; }
+
+  const TridiagonalWork& work_;
+  double* const e_;
+  double* const couplings_;
+  int64_t count_ = 1;
+};
+
+}  // namespace
+
+bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* rows, double* memory,
+                          Stop* stop) {
+  if (rows == nullptr) {
+    if (!DiagonalizeByQl(n, d, e, {}, stop)) return false;
+    std::sort(d, d + n);
+    return true;
+  }
+  const TridiagonalWork work = WorkIn(n, d, memory);
+  std::fill(work.rows, work.rows + n * n, 0.0);
+  Parts parts(work, e, memory + 3 * n * n + 7 * n);
+  if (!parts.Diagonalize(stop)) return false;
+  parts.Merge(stop);
+  if ((*stop)()) return false;  // what is not done is in no order
+  for (int64_t i = 0; i < n; ++i) work.order[i] = i;
+  std::sort(work.order, work.order + n,
+            [&](int64_t i, int64_t j) { return d[i] != d[j] ? d[i] < d[j] : i < j; });
+  for (int64_t i = 0; i < n; ++i) {
+    const double* const row = work.rows + work.order[i] * n;
+    std::copy(row, row + n, rows + i * n);
+  }
+  std::sort(d, d + n);
+  return true;
+}
+
+}  // namespace millstream::kernels
