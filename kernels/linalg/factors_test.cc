@@ -283,21 +283,67 @@ TEST(SolveTest, AColumnOfAComplexSystemAloneHasTheBitsOfTheSameAmongMany) {
   }
 }
 
+// Decomposes x, and looks whether the results are what they should be.
+template <typename T>
+void ExpectSingularVectorsOf(const Matrix<T>& x, bool full) {
+  KernelTester t("Svd");
+  t.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", full).Attr("compute_uv", true);
+  t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+  t.Input<T>({x.rows, x.columns}, x.elements);
+  ASSERT_TRUE(IsOk(t.Run()));
+  const std::vector<T> values = t.Output<T>(0);
+  const Matrix<T> u = OutputOf<T>(t, 1);
+  const Matrix<T> v = OutputOf<T>(t, 2);
+  const auto rank = static_cast<int64_t>(values.size());
+  Matrix<T> diagonal(u.columns, v.columns);
+  for (int64_t i = 0; i < rank; ++i) {
+    diagonal.at(i, i) = values[static_cast<size_t>(i)];
+    ASSERT_GE(std::real(diagonal.at(i, i)),
+              i + 1 == rank ? 0 : std::real(values[static_cast<size_t>(i) + 1]));
+  }
+  ASSERT_NO_FATAL_FAILURE(u.Times(diagonal).Times(v.Adjoint()).ExpectNear(x));
+  ASSERT_NO_FATAL_FAILURE(u.Adjoint().Times(u).ExpectNear(Identity<T>(u.columns)));
+  ASSERT_NO_FATAL_FAILURE(v.Adjoint().Times(v).ExpectNear(Identity<T>(v.columns)));
+}
+
+// Of no panel, of one, of several, and of more rotations than wait at a time.
 TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
-  using T = TypeParam;
-  for (const auto& [rows, columns] :
-       {std::pair<int64_t, int64_t>{5, 3}, {3, 5}, {1, 1}, {135, 131}}) {
-    const Matrix<T> x = Random<T>(rows, columns);
-    KernelTester t("Svd");
-    t.Attr("T", ms::DTypeOf<T>()).Attr("full_matrices", false).Attr("compute_uv", true);
-    t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>(), ms::DTypeOf<T>()});
-    t.Input<T>({rows, columns}, x.elements);
-    ASSERT_TRUE(IsOk(t.Run()));
-    const std::vector<T> values = t.Output<T>(0);
-    for (size_t i = 1; i < values.size(); ++i) {
-      EXPECT_GE(std::real(values[i - 1]), std::real(values[i]));
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 3},
+                                      {3, 5},
+                                      {1, 1},
+                                      {40, 1},
+                                      {33, 33},
+                                      {200, 17},
+                                      {135, 131}}) {
+    for (const bool full : {false, true}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(Random<TypeParam>(rows, columns), full));
     }
-    OutputOf<T>(t, 1).Scaled(values).Times(OutputOf<T>(t, 2).Adjoint()).ExpectNear(x);
+  }
+}
+
+TYPED_TEST(FactorsTest, MatricesWithoutFullRankHaveOrthogonalSingularVectors) {
+  using T = TypeParam;
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{40, 40}, {70, 45}}) {
+    const Matrix<T> factor = Random<T>(rows, 3);
+    const Matrix<T> other = Random<T>(3, columns);
+    Matrix<T> graded = Random<T>(rows, columns);
+    Matrix<T> with_zeros = graded;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        graded.at(i, j) *= std::pow(10.0, -static_cast<double>(j));
+        if (i % 5 == 2 || j % 4 == 1) with_zeros.at(i, j) = T(0);
+      }
+    }
+    Matrix<T> ones(rows, columns);
+    std::fill(ones.elements.begin(), ones.elements.end(), T(1));
+    for (const bool full : {false, true}) {
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(Matrix<T>(rows, columns), full));
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(ones, full));
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(factor.Times(other), full));
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(graded, full));
+      ASSERT_NO_FATAL_FAILURE(ExpectSingularVectorsOf(with_zeros, full));
+    }
   }
 }
 

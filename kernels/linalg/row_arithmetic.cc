@@ -99,6 +99,17 @@ void MultiplyRows(int64_t rows, int64_t columns, int64_t stride, const double* a
   }
 }
 
+void AddFourRows(int64_t n, int64_t stride, const double* factors, const double* a,
+                 double* __restrict y) {
+  const double* const b = a + stride;
+  const double* const c = b + stride;
+  const double* const d = c + stride;
+  for (int64_t j = 0; j < n; ++j) {
+    y[j] =
+        (((y[j] + factors[0] * a[j]) + factors[1] * b[j]) + factors[2] * c[j]) + factors[3] * d[j];
+  }
+}
+
 const double* PartsOf(const Complex* x) { return reinterpret_cast<const double*>(x); }
 double* PartsOf(Complex* x) { return reinterpret_cast<double*>(x); }
 
@@ -150,6 +161,22 @@ void RowProducts(int64_t rows, int64_t columns, int64_t stride, const double* a,
 void RowProducts(int64_t rows, int64_t columns, int64_t stride, const Complex* a, const Complex* x,
                  Complex* y) {
   for (int64_t i = 0; i < rows; ++i) y[i] = SumOfConjugateProducts(columns, a + i * stride, x);
+}
+
+void AddRows(int64_t rows, int64_t columns, int64_t stride, const double* factors, const double* a,
+             double* y) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    RunLoop<&AddFourRows>(columns, stride, factors + i, a + i * stride, y);
+  }
+  for (; i < rows; ++i) SubtractMultiple(columns, -factors[i], a + i * stride, y);
+}
+
+void AddRows(int64_t rows, int64_t columns, int64_t stride, const Complex* factors,
+             const Complex* a, Complex* y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    SubtractMultiple(columns, -std::conj(factors[i]), a + i * stride, y);
+  }
 }
 
 void Rotate(int64_t n, double c, double s, double* x, double* y) {

@@ -46,6 +46,13 @@ void RowProducts(int64_t rows, int64_t columns, int64_t stride, const double* a,
 void RowProducts(int64_t rows, int64_t columns, int64_t stride, const Complex* a, const Complex* x,
                  Complex* y);
 
+// y[j] += conj(factors[i]) * a[i * stride + j] for all i in order; several rows share a pass over
+// y.
+void AddRows(int64_t rows, int64_t columns, int64_t stride, const double* factors, const double* a,
+             double* y);
+void AddRows(int64_t rows, int64_t columns, int64_t stride, const Complex* factors,
+             const Complex* a, Complex* y);
+
 // (x, y) = (c x + s y, c y - s x).
 void Rotate(int64_t n, double c, double s, double* x, double* y);
 void Rotate(int64_t n, double c, double s, Complex* x, Complex* y);

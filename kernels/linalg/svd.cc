@@ -6,7 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/linalg/block_product.h"
+#include "kernels/linalg/block_reflector.h"
 #include "kernels/linalg/reflector.h"
+#include "kernels/linalg/rotations.h"
 
 namespace millstream::kernels {
 namespace {
@@ -25,69 +28,150 @@ struct Bidiagonal {
   T* right_taus;
 };
 
+// Where reflector k of panels begins: its panel's first, whose places before the reflector's one
+// are zeros.
+constexpr int64_t PanelOf(int64_t k) { return k / kMostReflectors * kMostReflectors; }
+
+constexpr int64_t kRowsAtOnce = 32;
+
 template <typename T>
-void MakeBidiagonal(int64_t m, int64_t n, T* a, const Bidiagonal<T>& b, T* memory, Stop* stop) {
-  for (int64_t k = 0; k < n; ++k) {
-    if (m >= kStoppableSize && (*stop)()) return;
-    T* const v = b.left + k * m;
-    for (int64_t i = k; i < m; ++i) v[i - k] = a[i * n + k];
-    const Reflection<T> of_column = MakeReflector(m - k, v);
-    b.d[k] = of_column.beta;
-    b.left_taus[k] = of_column.tau;
-    T* const row = a + k * n + k + 1;
-    const int64_t size = n - k - 1;
-    ReflectFromLeft(v, Conjugate(of_column.tau), {m - k, size, n, row}, memory);
-    b.e[k] = 0;
-    b.right_taus[k] = T(0);
-    if (size == 0) continue;
-    T* const w = b.right + k * n;
+class Reduction {
+ public:
+  // `memory` has 2 * n elements.
+  Reduction(int64_t m, int64_t n, T* a, const Bidiagonal<T>& b, T* memory)
+      : m_(m), n_(n), a_(a), b_(b), sums_(memory), adjoint_(memory + n) {}
+
+  void Run(Stop* stop) {
+    for (int64_t k = 0; k < n_; ++k) {
+      if (m_ >= kStoppableSize && (*stop)()) return;
+      Step(k, stop);
+    }
+  }
+
+ private:
+  void Step(int64_t k, Stop* stop) {
+    T* const v = b_.left + k * m_;
+    std::fill(v + PanelOf(k), v + k, T(0));
+    for (int64_t i = k; i < m_; ++i) v[i] = a_[i * n_ + k];
+    const Reflection<T> of_column = MakeReflector(m_ - k, v + k);
+    b_.d[k] = of_column.beta;
+    b_.left_taus[k] = of_column.tau;
+    b_.e[k] = 0;
+    b_.right_taus[k] = T(0);
+    const int64_t size = n_ - k - 1;
+    if (size == 0) return;
+    SumColumns(k, v + k, stop);
+    T* const row = a_ + k * n_ + k + 1;
+    const T factor = Conjugate(of_column.tau);
+    SubtractMultiple(size, factor, sums_, row);
+    T* const w = b_.right + k * n_ + k + 1;
+    std::fill(b_.right + k * n_ + PanelOf(k), w, T(0));
     for (int64_t j = 0; j < size; ++j) w[j] = Conjugate(row[j]);
     const Reflection<T> of_row = MakeReflector(size, w);
-    b.e[k] = of_row.beta;
-    b.right_taus[k] = of_row.tau;
-    ReflectFromRight(w, of_row.tau, {m - k - 1, size, n, row + n});
+    b_.e[k] = of_row.beta;
+    b_.right_taus[k] = of_row.tau;
+    for (int64_t j = 0; j < size; ++j) adjoint_[j] = Conjugate(w[j]);
+    const int64_t below = m_ - k - 1;
+    stop->Share((below + kRowsAtOnce - 1) / kRowsAtOnce,
+                static_cast<double>(kRowsAtOnce * size) / 4, [&](int64_t begin, int64_t end) {
+                  const int64_t last = std::min(below, end * kRowsAtOnce);
+                  for (int64_t i = begin * kRowsAtOnce; i < last; ++i) {
+                    ReflectRow(size, Product(factor, v[k + 1 + i]), w, of_row.tau,
+                               row + (i + 1) * n_);
+                  }
+                });
   }
-}
 
-// The first `count` columns of a product of reflectors H_0 H_1 ..., as rows. Reflector k acts on
-// elements k + `offset` and up, of `size` in all.
+  // What the reflector of column k subtracts from the others, but for its factors.
+  void SumColumns(int64_t k, const T* v, Stop* stop) {
+    const int64_t size = n_ - k - 1;
+    const T* const block = a_ + k * n_ + k + 1;
+    std::fill(sums_, sums_ + size, T(0));
+    const int64_t units = (size + kProductColumns - 1) / kProductColumns;
+    const double nanoseconds = static_cast<double>((m_ - k) * kProductColumns) / 8;
+    stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
+      const int64_t column = begin * kProductColumns;
+      AddRows(m_ - k, std::min(size, end * kProductColumns) - column, n_, v, block + column,
+              sums_ + column);
+    });
+  }
+
+  // Both reflectors at once, while the row is in the first cache.
+  void ReflectRow(int64_t size, T factor, const T* w, T tau, T* row) const {
+    SubtractMultiple(size, factor, sums_, row);
+    SubtractMultiple(size, Product(tau, SumOfProducts(size, row, w)), adjoint_, row);
+  }
+
+  const int64_t m_;
+  const int64_t n_;
+  T* const a_;
+  const Bidiagonal<T>& b_;
+  T* const sums_;
+  T* const adjoint_;  // conj(w) of the last reflector of a row
+};
+
+// The reflectors H_0 H_1 ..., of which number k acts on elements k + `offset` and up, of `size` in
+// all, and is row k of `vectors`.
 template <typename T>
-void MakeVectors(int64_t reflectors, int64_t offset, int64_t size, int64_t count, const T* vectors,
-                 const T* taus, T* result, Stop* stop) {
-  std::fill(result, result + count * size, T(0));
-  for (int64_t i = 0; i < count; ++i) result[i * size + i] = T(1);
-  for (int64_t k = reflectors - 1; k >= 0; --k) {
+struct Reflectors {
+  int64_t count;
+  int64_t offset;
+  int64_t size;
+  const T* vectors;
+  const T* taus;
+};
+
+// The first `count` columns of their product, as rows. `memory` has as many elements.
+template <typename T>
+void MakeVectors(const Reflectors<T>& all, int64_t count, T* memory, T* result, Stop* stop) {
+  const int64_t size = all.size;
+  std::fill(memory, memory + count * size, T(0));
+  for (int64_t i = 0; i < count; ++i) memory[i * count + i] = T(1);
+  T triangle[TriangleNumbers(kMostReflectors)];
+  for (int64_t first = PanelOf(all.count - 1); all.count > 0 && first >= 0;
+       first -= kMostReflectors) {
     if (size >= kStoppableSize && (*stop)()) return;
-    const int64_t first = k + offset;
-    if (first >= size) continue;
-    // H x of a column x, which is a row here: x - tau v (v^H x).
-    const T* const v = vectors + k * size;
-    for (int64_t i = first; i < count; ++i) {
-      T* const x = result + i * size + first;
-      const T sum = SumOfConjugateProducts(size - first, v, x);
-      SubtractMultiple(size - first, taus[k] * sum, v, x);
+    const int64_t begin = first + all.offset;
+    const ReflectorPanel<T> panel = {std::min(kMostReflectors, all.count - first), size - begin,
+                                     all.vectors + first * size + begin, size};
+    MakeTriangle(panel, all.taus + first, triangle);
+    ReflectBlock(panel, triangle, /*adjoint=*/false,
+                 {size - begin, count - begin, count, memory + begin * count + begin}, stop);
+  }
+  constexpr int64_t kTile = 8;  // whose lines stay in the first cache
+  for (int64_t row = 0; row < size; row += kTile) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t last = std::min(row + kTile, size);
+      for (int64_t j = row; j < last; ++j) result[i * size + j] = memory[j * count + i];
     }
   }
 }
 
-// The bidiagonal matrix and the vectors that are rotated along; null for none.
+// As Hypotenuse, in less time where squares are in range.
+double Length(double x, double y) {
+  const double square = x * x + y * y;
+  return square > 1e-200 && square < 1e200 ? std::sqrt(square) : Hypotenuse(x, y);
+}
+
+// The bidiagonal matrix and the vectors that are rotated along, if there are any.
 template <typename T>
 class Iteration {
  public:
-  Iteration(const SvdSizes& sizes, double* d, double* e, T* u, T* v)
-      : m_(sizes.rows), n_(sizes.columns), d_(d), e_(e), u_(u), v_(v) {
+  Iteration(int64_t n, double* d, double* e, const Rotations<T>& u, const Rotations<T>& v,
+            Stop* stop)
+      : n_(n), d_(d), e_(e), u_(u), v_(v), stop_(*stop) {
     for (int64_t i = 0; i < n_; ++i) {
       norm_ = std::max(norm_, std::fabs(d_[i]) + std::fabs(e_[i]));
     }
   }
 
   // False if it takes too many steps.
-  bool Run(Stop* stop) {
+  bool Run() {
     constexpr int kMostSteps = 60;
     int steps = 0;
     int64_t last = n_ - 1;
     while (last > 0) {
-      if (n_ >= kStoppableSize && (*stop)()) return false;
+      if (n_ >= kStoppableSize && stop_()) return false;
       if (IsNegligible(last - 1)) {
         e_[last - 1] = 0;
         --last;
@@ -101,6 +185,8 @@ class Iteration {
       if (++steps > kMostSteps) return false;
       Step(first, last);
     }
+    u_.Finish(&stop_);
+    v_.Finish(&stop_);
     return true;
   }
 
@@ -111,12 +197,8 @@ class Iteration {
     return std::fabs(e_[i]) <= kEpsilon * (std::fabs(d_[i]) + std::fabs(d_[i + 1])) + kTiny;
   }
 
-  void RotateU(int64_t i, int64_t j, double c, double s) {
-    if (u_ != nullptr) Rotate(m_, c, s, u_ + i * m_, u_ + j * m_);
-  }
-  void RotateV(int64_t i, int64_t j, double c, double s) {
-    if (v_ != nullptr) Rotate(n_, c, s, v_ + i * n_, v_ + j * n_);
-  }
+  void RotateU(int64_t i, int64_t j, double c, double s) { u_.Add({c, s, i, j}, &stop_); }
+  void RotateV(int64_t i, int64_t j, double c, double s) { v_.Add({c, s, i, j}, &stop_); }
 
   // Where the diagonal has a zero, rotations remove the element beside it, and the matrix falls
   // apart. False if there is none.
@@ -182,7 +264,7 @@ class Iteration {
     double y = d_[first] - Shift(first, last) / d_[first];
     double z = e_[first];
     for (int64_t k = first; k < last; ++k) {
-      double r = Hypotenuse(y, z);
+      double r = Length(y, z);
       double c = r == 0 ? 1 : y / r;
       double s = r == 0 ? 0 : z / r;
       if (k > first) e_[k - 1] = r;
@@ -191,7 +273,7 @@ class Iteration {
       z = s * d_[k + 1];
       d_[k + 1] *= c;
       RotateV(k, k + 1, c, s);
-      r = Hypotenuse(y, z);
+      r = Length(y, z);
       c = r == 0 ? 1 : y / r;
       s = r == 0 ? 0 : z / r;
       d_[k] = r;
@@ -206,12 +288,12 @@ class Iteration {
     e_[last - 1] = y;
   }
 
-  const int64_t m_;
   const int64_t n_;
   double* const d_;
   double* const e_;
-  T* const u_;
-  T* const v_;
+  Rotations<T> u_;
+  Rotations<T> v_;
+  Stop& stop_;
   double norm_ = 0;
 };
 
@@ -247,18 +329,24 @@ bool DecomposeSingular(const SvdSizes& sizes, T* matrix, T* memory, SvdResult<T>
   T* const u = memory;
   T* const v = u + sizes.of_u * m;
   T* const right = v + n * n;
-  T* const left = right + n * n;
-  T* const taus = left + m * n;
+  T* const left = right + Rotations<T>::PackedNumbers(n, n);
+  T* const taus = left + Rotations<T>::PackedNumbers(n, m);
   auto* const d = reinterpret_cast<double*>(taus + 2 * n);
   T* const more = taus + 4 * n;
   const Bidiagonal<T> b = {d, d + n, left, right, taus, taus + n};
-  MakeBidiagonal(m, n, matrix, b, more, stop);
+  Reduction<T>(m, n, matrix, b, more).Run(stop);
+  auto* const memory_u = reinterpret_cast<Rotation*>(more + 2 * n);
+  Rotation* const memory_v = memory_u + MostRotations(n);
   if (vectors) {
-    MakeVectors(n, 0, m, sizes.of_u, left, taus, u, stop);
-    MakeVectors(n, 1, n, n, right, taus + n, v, stop);
+    T* const of_all = reinterpret_cast<T*>(memory_v + MostRotations(n));
+    MakeVectors<T>({n, 0, m, left, taus}, sizes.of_u, sizes.of_u > n ? of_all : matrix, u, stop);
+    MakeVectors<T>({n - 1, 1, n, right, taus + n}, n, matrix, v, stop);
   }
   *result = {d, vectors ? u : nullptr, vectors ? v : nullptr};
-  if (!Iteration<T>(sizes, d, d + n, result->u, result->v).Run(stop)) return false;
+  // The reflectors have been used up.
+  const Rotations<T> of_u(n, m, result->u, left, memory_u);
+  const Rotations<T> of_v(n, n, result->v, right, memory_v);
+  if (!Iteration<T>(n, d, d + n, of_u, of_v, stop).Run()) return false;
   MakePositiveAndSort(sizes, d, result->u, result->v);
   const double scale = std::ldexp(1.0, exponent);
   for (int64_t i = 0; i < n; ++i) d[i] *= scale;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/linalg/lu.h"
+#include "kernels/linalg/rotations.h"
 
 namespace millstream::kernels {
 
@@ -17,7 +18,13 @@ struct SvdSizes {
 
   // The elements of T that the computation takes besides the matrix.
   int64_t numbers() const {
-    return of_u * rows + 2 * columns * columns + rows * columns + 6 * columns + rows;
+    const int64_t of_rotations =
+        of_u > 0
+            ? static_cast<int64_t>(2 * MostRotations(columns) * sizeof(Rotation) / sizeof(double))
+            : 0;
+    const int64_t of_all = of_u > columns ? of_u * rows : 0;
+    return of_u * rows + columns * columns + Rotations<double>::PackedNumbers(columns, columns) +
+           Rotations<double>::PackedNumbers(columns, rows) + 6 * columns + of_rotations + of_all;
   }
 };
 
