@@ -31,14 +31,19 @@ template <typename T>
 void SubtractPairs(const Reduction<T>& all, int64_t first, int64_t k, int64_t begin, const T* x,
                    T* y) {
   const int64_t size = all.n - begin;
-  for (int64_t p = first; p < k; ++p) {
-    const T* const v = all.vectors + p * all.n + begin;
-    const T* const w = all.partners + (p - first) * all.n + begin;
-    const T of_v = SumOfConjugateProducts(size, w, x);
-    const T of_w = SumOfConjugateProducts(size, v, x);
-    SubtractMultiple(size, of_v, v, y);
-    SubtractMultiple(size, of_w, w, y);
+  const int64_t count = k - first;
+  const T* const v = all.vectors + first * all.n + begin;
+  const T* const w = all.partners + begin;
+  T of_v[kMostReflectors];
+  T of_w[kMostReflectors];
+  RowProducts(count, size, all.n, w, x, of_v);
+  RowProducts(count, size, all.n, v, x, of_w);
+  for (int64_t p = 0; p < count; ++p) {
+    of_v[p] = -Conjugate(of_v[p]);
+    of_w[p] = -Conjugate(of_w[p]);
   }
+  AddRows(count, size, all.n, of_v, v, y);
+  AddRows(count, size, all.n, of_w, w, y);
 }
 
 // Column k, which earlier reflectors of the panel from `first` on have not changed yet.
@@ -48,12 +53,14 @@ void ReduceColumn(const Reduction<T>& all, int64_t first, int64_t k, Stop* stop)
   T* const v = all.vectors + k * n;
   T* const w = all.partners + (k - first) * n;
   std::copy(all.a + k * n + k, all.a + (k + 1) * n, v + k);
+  T of_v[kMostReflectors];
+  T of_w[kMostReflectors];
   for (int64_t p = first; p < k; ++p) {
-    const T* const earlier = all.vectors + p * n + k;
-    const T* const partner = all.partners + (p - first) * n + k;
-    SubtractMultiple(n - k, Conjugate(partner[0]), earlier, v + k);
-    SubtractMultiple(n - k, Conjugate(earlier[0]), partner, v + k);
+    of_v[p - first] = -all.partners[(p - first) * n + k];
+    of_w[p - first] = -all.vectors[p * n + k];
   }
+  AddRows(k - first, n - k, n, of_v, all.vectors + first * n + k, v + k);
+  AddRows(k - first, n - k, n, of_w, all.partners + k, v + k);
   all.d[k] = RealPart(v[k]);
   std::fill(v + first, v + k + 1, T(0));
   std::fill(w + first, w + n, T(0));
