@@ -85,6 +85,10 @@ std::vector<uint64_t> Leases::Silent(int beats) const {
   return Find([beats](const Lease& lease) { return lease.beats > beats; });
 }
 
+std::vector<uint64_t> Leases::Over(const std::string& holder) const {
+  return Find([&](const Lease& lease) { return lease.is_over && lease.holder == holder; });
+}
+
 std::vector<uint64_t> Leases::SessionsOf(const LeaseHolder& holder, int beats) const {
   return Find([&](const Lease& lease) { return lease.IsOf(holder) && lease.beats > beats; });
 }

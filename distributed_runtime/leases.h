@@ -55,6 +55,9 @@ class Leases {
   // The sessions whose holders have not been heard of for more than so many heartbeats, in the
   // order in which their leases began.
   std::vector<uint64_t> Silent(int beats) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The sessions that earlier incarnations of the holder had, and that the next heartbeat ends, in
+  // the same order.
+  std::vector<uint64_t> Over(const std::string& holder) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Lease {

@@ -122,6 +122,17 @@ TEST_F(LeasesTest, AHolderThatWasStartedAgainLosesItsLeases) {
   EXPECT_THAT(Beat(), ElementsAre(9));
 }
 
+TEST_F(LeasesTest, TheSessionsOfAnEarlierIncarnationAreKnownBeforeTheyEnd) {
+  for (const uint64_t session : {9, 7, 8}) leases_.Add(session, "a", 1);
+  leases_.Add(5, "b", 1);
+  EXPECT_THAT(leases_.Over("a"), IsEmpty());
+  leases_.Add(10, "a", 2);
+  EXPECT_THAT(leases_.Over("a"), ElementsAre(9, 7, 8));
+  EXPECT_THAT(leases_.Over("b"), IsEmpty());
+  EXPECT_THAT(Beat(), UnorderedElementsAre(7, 8, 9));
+  EXPECT_THAT(leases_.Over("a"), IsEmpty());
+}
+
 TEST_F(LeasesTest, ALateRequestOfAnEarlierIncarnationEndsNothing) {
   leases_.Add(10, "a", 2);
   EXPECT_THAT(leases_.Renew("a", 1, {7}), ElementsAre(7));

@@ -225,6 +225,15 @@ bool Worker::WatchesMasterOf(uint64_t session) const {
   return false;
 }
 
+void Worker::AbandonEarlier(const std::string& master) {
+  for (const uint64_t earlier : leases_.Over(master)) {
+    const std::shared_ptr<WorkerSession> session = sessions_.Find(earlier);
+    if (session == nullptr) continue;
+    session->Abandon(
+        absl::UnavailableError(absl::StrCat("the master ", master, " was started again")));
+  }
+}
+
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {
   if (collectives_->Handle(method, &request, reply)) return true;
   if (is_stopping_) {
@@ -282,6 +291,9 @@ void Worker::OnCreateSession(PayloadReader* request, const Reply& reply) {
   if (!session.ok()) return reply.Give(session.status());
   leases_.Add(message.session(), message.master(), message.incarnation());
   master_watch_->Watch({message.master(), message.incarnation()}, weak_from_this());
+  // Before the answer: what the old steps wait for, such as an element of a queue, may come for the
+  // new session.
+  AbandonEarlier(message.master());
   proto::CreateWorkerSessionResponse response;
   EncodeDevices((*session)->devices(), response.mutable_devices());
   for (std::string& type : KernelRegistry::Global()->DeviceTypes()) {

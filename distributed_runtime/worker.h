@@ -73,8 +73,9 @@ class Worker final : public MasterWatch::Listener, public std::enable_shared_fro
   // has heard of them for half a minute, or they were started again. Stop waits for that. The steps
   // of a master of which nobody has heard for some seconds end before: what they wait for, such as
   // an element of a queue, is for others. What the session has stays, for the master may only have
-  // been still. A master whose connection has ended is not waited for: its steps end at once, and
-  // so do messages of steps that it had sent before and that come late.
+  // been still. Those of a master that was started again have ended when it has a new session. A
+  // master whose connection has ended is not waited for: its steps end at once, and so do messages
+  // of steps that it had sent before and that come late.
   void EndAbandoned();
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
@@ -91,6 +92,8 @@ class Worker final : public MasterWatch::Listener, public std::enable_shared_fro
   Reply Counted(const Reply& reply, absl::string_view peer, size_t request_size);
   // ABORTED if there is none: the task has been started again.
   StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle);
+  // Stops all steps of the sessions that the master had before it was started again.
+  void AbandonEarlier(const std::string& master);
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnRegisterGraph(PayloadReader* request, const Reply& reply);

@@ -269,6 +269,11 @@ void WorkerSession::StopSteps(const Status& error) {
   }
 }
 
+void WorkerSession::Abandon(const Status& error) {
+  StopSteps(error);
+  closing_.Cancel();
+}
+
 void WorkerSession::Close() {
   closing_.Cancel();
   StopSteps(errors::Cancelled("the session was closed while the step ran"));

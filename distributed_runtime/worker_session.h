@@ -92,6 +92,9 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   void Forget(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the running steps, and those whose messages have come, by that error. Later ones run.
   void StopSteps(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for a session that nobody will use again: later steps, whose messages have come late,
+  // are cancelled.
+  void Abandon(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the parts of this task. Errors have the name of the task. `options`: limits of time,
   // should_stop and the report are used.
   Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
