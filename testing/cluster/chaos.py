@@ -8,11 +8,19 @@ the training came to the right loss, or ended with an error that names a task; n
 lost after the program was told that it is complete; the round came to an end; no process, port,
 socket or shared memory is left. The faults of a round depend on its seed alone. When exactly they
 come does not, so a round that failed may succeed when it is run again.
+
+Tasks of one machine talk through shared memory. By an option, all rounds
+
+    --network      go through gRPC, as between hosts
+    --tls          use mutual TLS (and gRPC)
+    --token        need a token (and gRPC)
+    --synchronous  train with SyncReplicasOptimizer, of whose workers one is a backup worker
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -22,8 +30,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from testing.cluster import credentials
 
 MODULE = "testing.cluster.chaos_round"
 MARK = "MILLSTREAM_CHAOS"
@@ -82,19 +93,68 @@ class Result:
     seconds: float
 
 
-def run_round(seed: int, ps: int = 2, workers: int = 2, patience: float = PATIENCE) -> Result:
+@dataclass(frozen=True)
+class Way:
+    """How the tasks of a round work together.
+
+    Attributes
+    ----------
+    network
+        Whether they use gRPC and no shared memory.
+    tls
+        Whether they have certificates.
+    token
+        Whether they have a token.
+    synchronous
+        Whether steps are those of SyncReplicasOptimizer.
+    """
+
+    network: bool = False
+    tls: bool = False
+    token: bool = False
+    synchronous: bool = False
+
+    @contextlib.contextmanager
+    def environment(self) -> Iterator[dict[str, str]]:
+        """Within a ``with`` statement, what the environment of all tasks has."""
+        found = {"MILLSTREAM_CLUSTER_TRANSPORT": "network"} if self.network else {}
+        with tempfile.TemporaryDirectory(prefix="millstream_chaos_") as folder:
+            if self.tls:
+                credentials.add_certificates(pathlib.Path(folder))
+            if self.token:
+                credentials.add_token(pathlib.Path(folder))
+            if self.tls or self.token:
+                found["MILLSTREAM_CLUSTER_CREDENTIALS"] = folder
+            yield found
+
+
+_SHARED_MEMORY = Way()
+
+
+def run_round(
+    seed: int,
+    ps: int = 2,
+    workers: int = 2,
+    patience: float = PATIENCE,
+    way: Way = _SHARED_MEMORY,
+) -> Result:
     """Run the round of a seed."""
     shared = _shared()
     mark = f"{os.getpid()}.{seed}"
-    environment = {
-        **os.environ,
-        MARK: mark,
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    }
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="millstream_chaos_") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="millstream_chaos_") as folder,
+        way.environment() as chosen,
+    ):
+        environment = {
+            **os.environ,
+            **chosen,
+            MARK: mark,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
         command = [sys.executable, "-m", MODULE, f"--seed={seed}", f"--folder={folder}"]
         command += [f"--ps={ps}", f"--workers={workers}"]
+        command += ["--synchronous"] if way.synchronous else []
         process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -167,13 +227,16 @@ def main() -> int:
     parser.add_argument("--ps", type=int, default=2)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, help="no round begins later")
+    for option in ("network", "tls", "token", "synchronous"):
+        parser.add_argument(f"--{option}", action="store_true")
     args = parser.parse_args()
+    way = Way(args.network, args.tls, args.token, args.synchronous)
     total = Total()
     begin = time.monotonic()
     for seed in range(args.seed, args.seed + args.rounds):
         if args.minutes is not None and time.monotonic() - begin > 60 * args.minutes:
             break
-        result = run_round(seed, args.ps, args.workers)
+        result = run_round(seed, args.ps, args.workers, way=way)
         total.add(result)
         told = [
             fault["task"] + (" killed" if fault["stop"] is None else f" for {fault['stop']:.1f} s")

@@ -181,11 +181,14 @@ def main() -> int:
     parser.add_argument("--folder", required=True, help="of checkpoints, empty")
     parser.add_argument("--ps", type=int, default=2)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--synchronous", action="store_true", help="see chaos.py")
     parser.add_argument("--verbose", action="store_true", help="what tasks write")
     args = parser.parse_args()
     one = Round(faults_of(args.seed, args.ps, args.workers), args.verbose)
+    command = [sys.executable, "-m", MODULE, f"--folder={args.folder}", f"--steps={STEPS}"]
+    command += ["--synchronous"] if args.synchronous else []
     cluster = tf.cluster.LocalCluster(
-        [sys.executable, "-m", MODULE, f"--folder={args.folder}", f"--steps={STEPS}"],
+        command,
         ps=args.ps,
         workers=args.workers,
         restarts=RESTARTS,

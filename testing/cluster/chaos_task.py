@@ -58,7 +58,14 @@ def examples() -> tuple[Any, Any]:
     return x, x @ random.normal(size=(WIDTH, 1)).astype(np.float32) + np.float32(3)
 
 
-def train(task: tf.cluster.Task, folder: str, steps: int) -> None:
+def synchronous(task: tf.cluster.Task, optimizer: Any) -> tuple[Any, list[Any]]:
+    """An optimizer of all workers, of which one is a backup worker, and its hook."""
+    workers = task.cluster.num_tasks("worker")
+    made = tf.train.SyncReplicasOptimizer(optimizer, max(workers - 1, 1), workers)
+    return made, [made.make_session_run_hook(task.is_chief)]
+
+
+def train(task: tf.cluster.Task, folder: str, steps: int, is_synchronous: bool) -> None:
     """Do steps until all workers together have done enough."""
     task.start_server()
     rows, targets = examples()
@@ -70,7 +77,11 @@ def train(task: tf.cluster.Task, folder: str, steps: int) -> None:
         loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b - y))
         whole = tf.reduce_mean(tf.square(tf.matmul(tf.constant(rows), w) + b - targets))
         step = tf.train.get_or_create_global_step()
-        descent = tf.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step)
+        optimizer: Any = tf.train.GradientDescentOptimizer(0.05)
+        hooks: list[Any] = []
+        if is_synchronous:
+            optimizer, hooks = synchronous(task, optimizer)
+        descent = optimizer.minimize(loss, global_step=step)
     saver = tf.train.CheckpointSaverHook(
         folder, save_steps=SAVE_EVERY, saver=tf.train.Saver(), listeners=[TellSaved()]
     )
@@ -80,10 +91,12 @@ def train(task: tf.cluster.Task, folder: str, steps: int) -> None:
         task.target,
         task.is_chief,
         checkpoint_dir=folder,
-        hooks=[tf.train.StopAtStepHook(last_step=steps)],
+        hooks=[tf.train.StopAtStepHook(last_step=steps), *hooks],
         chief_only_hooks=[Tell(step, whole), saver],
         save_checkpoint_secs=None,
         save_checkpoint_steps=None,
+        # The queue runner of a synchronous chief waits for gradients.
+        stop_grace_period_secs=1 if is_synchronous else 120,
         config=tf.ConfigProto(device_filters=["/job:ps", own]),
     ) as session:
         while not session.should_stop():
@@ -99,12 +112,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--synchronous", action="store_true", help="see chaos.py")
     args = parser.parse_args()
     task = tf.cluster.from_environment()
     say("pid", os.getpid())
     if task.is_ps:
         task.serve()
-    train(task, args.folder, args.steps)
+    train(task, args.folder, args.steps, args.synchronous)
     return 0
 
 

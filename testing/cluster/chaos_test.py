@@ -1,4 +1,4 @@
-"""Rounds of chaos with a killed parameter server, a killed worker, and a killed chief."""
+"""Rounds of chaos with a killed parameter server, worker or chief, in all ways of chaos.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from testing.cluster.chaos import run_round
+from testing.cluster.chaos import Way, run_round
 from testing.cluster.chaos_round import Fault, Round, faults_of
 
 
@@ -28,6 +28,26 @@ def test_a_training_survives_a_killed_task(task: str) -> None:
     assert fault["task"] == task
     assert len(result.summary["restarted"]) >= 1
     assert result.summary["saved"] >= 300
+
+
+@pytest.mark.parametrize(
+    "way",
+    [Way(network=True), Way(tls=True), Way(token=True), Way(tls=True, token=True)],
+    ids=["network", "tls", "token", "tls and token"],
+)
+def test_a_training_through_grpc_survives_a_killed_parameter_server(way: Way) -> None:
+    result = run_round(_seed("ps:0"), way=way)
+    assert result.problems == []
+    assert result.summary["status"] == 0
+    assert [fault["task"] for fault in result.summary["faults"]] == ["ps:0"]
+
+
+@pytest.mark.parametrize("task", ["ps:0", "worker:1", "worker:0"])
+def test_a_synchronous_training_survives_a_killed_task(task: str) -> None:
+    result = run_round(_seed(task), way=Way(synchronous=True))
+    assert result.problems == []
+    assert result.summary["status"] == 0
+    assert [fault["task"] for fault in result.summary["faults"]] == [task]
 
 
 # A fault waits for its task, which may come back when the others have done its work.

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import IO
 
 import millstream as tf
 from millstream._impl.cluster.local_cluster import free_addresses
@@ -60,21 +61,25 @@ class TaskProcesses:
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
                 text=True,
             )
             lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
             self._running[name], self._lines[name] = process, lines
-            threading.Thread(target=self._read, args=(name, process, lines), daemon=True).start()
+            for stream, put in ((process.stdout, lines.put), (process.stderr, None)):
+                arguments = (name, stream, put)
+                threading.Thread(target=self._read, args=arguments, daemon=True).start()
 
     def _read(
-        self, name: str, process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]
+        self, name: str, stream: IO[str], put: Callable[[str | None], None] | None
     ) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            self._log.append(f"{name}| {line.rstrip()}")
-            lines.put(line.rstrip())
-        lines.put(None)
+        with stream:
+            for line in stream:
+                self._log.append(f"{name}| {line.rstrip()}")
+                if put is not None:
+                    put(line.rstrip())
+        if put is not None:
+            put(None)
 
     def tell(self, line: str, *names: str) -> None:
         """Give tasks a command."""
