@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 
@@ -28,7 +29,7 @@ CredType=cred/none
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={spool}
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 SlurmdParameters=config_overrides
@@ -60,6 +61,9 @@ with tf.train.MonitoredTrainingSession(task.target, task.is_chief) as session:
 """
 
 
+_PATIENCE = 240.0  # seconds of a job, which takes half a minute; sbatch asks for its end so rarely
+
+
 def _program(name: str) -> str:
     found = shutil.which(name, path=f"{os.defpath}:/usr/sbin:/sbin")
     if found is None:
@@ -81,17 +85,28 @@ def _started(command: list[str], mark: str) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def spool() -> Iterator[str]:
+    """A folder for the sockets of Slurm's steps.
+
+    Its name is short: that of a socket has no more than 107 bytes. Where it is longer, as below the
+    folder that Bazel gives a test, slurmd ends with the first job, which then waits for ever.
+    """
+    with tempfile.TemporaryDirectory(prefix="slurm_", dir="/tmp") as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory, spool: str) -> Iterator[dict[str, str]]:
     """The variables by which programs find Slurm."""
     folder = tmp_path_factory.mktemp("slurm")
-    for name in ("state", "spool"):
-        (folder / name).mkdir()
+    (folder / "state").mkdir()
     sockets = [socket.create_server(("localhost", 0)) for _ in range(2)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()
     file = folder / "slurm.conf"
-    file.write_text(CONFIGURATION.format(ports=ports, user=getpass.getuser(), folder=folder))
+    user = getpass.getuser()
+    file.write_text(CONFIGURATION.format(ports=ports, user=user, folder=folder, spool=spool))
     control = [_program("slurmctld"), "-D", "-f", str(file)]
     daemons = [_started(control, "Running as primary controller")]
     try:
@@ -117,6 +132,7 @@ def _submit(slurm: dict[str, str], folder: pathlib.Path, program: str) -> tuple[
         [_program("sbatch"), "--wait", str(script)],
         cwd=folder,
         env={**os.environ, **slurm, "PYTHONPATH": path},
+        timeout=_PATIENCE,
         check=False,
     )
     assert list(folder.glob("*.done")) == []
@@ -146,6 +162,7 @@ def test_outside_of_a_step_there_is_no_cluster(
         [_program("sbatch"), "--wait", "--output=out", str(script)],
         cwd=tmp_path,
         env={**os.environ, **slurm, "PYTHONPATH": path},
+        timeout=_PATIENCE,
         check=True,
     )
     assert (tmp_path / "out").read_text() == "<tf.cluster.Task without a cluster>\n"
