@@ -21,8 +21,8 @@ from millstream._impl.cluster.local_cluster import free_addresses
 
 Floats = npt.NDArray[np.float32]
 
-# The chief's queue runner waits for gradients until its session is closed.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+# The chief's queue runner waits for gradients until its session is closed, and ends quietly then.
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 
 
 @pytest.fixture(autouse=True)

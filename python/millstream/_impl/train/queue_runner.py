@@ -220,7 +220,11 @@ class QueueRunner:
                 with self._lock:
                     self._exceptions.append(error)
                 raise
-            coord.request_stop(error)
+            if isinstance(error, errors.CancelledError) and coord.joined:
+                # The session was closed after `join` had waited for the step.
+                _logger.debug("A step of a queue runner was cancelled: %s", error)
+            else:
+                coord.request_stop(error)
         finally:
             with self._lock:
                 self._runs[sess] -= 1

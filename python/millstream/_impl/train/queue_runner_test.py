@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,6 +90,26 @@ def test_an_error_reaches_the_coordinator(session: tf.Session) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_step_that_is_cancelled_after_the_join_is_no_error(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    begun = threading.Event()
+    queue, source = tf.FIFOQueue(1, [tf.int32]), tf.FIFOQueue(1, [tf.int32], shapes=[()])
+    with tf.control_dependencies([tf.py_func(begun.set, [], [])]):
+        runner = tf.train.QueueRunner(queue, [queue.enqueue(source.dequeue())])
+    coord = tf.train.Coordinator()
+    threads = runner.create_threads(session, coord, daemon=True, start=True)
+    begun.wait()
+    coord.request_stop()
+    coord.join(threads, stop_grace_period_secs=0, ignore_live_threads=True)
+    session.close()
+    for thread in threads:
+        thread.join()
+    assert raised == []
+
+
 def test_an_error_without_a_coordinator_is_kept(session: tf.Session) -> None:
     queue = tf.FIFOQueue(3, [tf.float32])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.placeholder(tf.float32, []))])
