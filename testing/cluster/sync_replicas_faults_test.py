@@ -72,7 +72,7 @@ def _counts(tasks: TaskProcesses, name: str) -> tuple[int, int]:
 
 
 def _await_gradients(tasks: TaskProcesses, count: int) -> None:
-    """Wait until so many gradients of w have come; a worker that gave one may wait for its token."""
+    """Wait until so many gradients of w have come; who gave one may wait for its token."""
     while True:
         for task in tf.cluster.status(tasks.target("ps:1")):
             if task.status is None:

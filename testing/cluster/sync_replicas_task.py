@@ -115,9 +115,7 @@ def main() -> int:
         save_summaries_steps=None,
         save_summaries_secs=None,
         stop_grace_period_secs=1,  # the chief's queue runner waits for gradients
-        config=tf.ConfigProto(
-            device_filters=["/job:ps", f"/job:worker/task:{task.task_index}"]
-        ),
+        config=tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{task.task_index}"]),
     ) as session:
         for line in sys.stdin:
             command, _, argument = line.strip().partition(" ")

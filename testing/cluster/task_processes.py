@@ -70,9 +70,7 @@ class TaskProcesses:
                 arguments = (name, stream, put)
                 threading.Thread(target=self._read, args=arguments, daemon=True).start()
 
-    def _read(
-        self, name: str, stream: IO[str], put: Callable[[str | None], None] | None
-    ) -> None:
+    def _read(self, name: str, stream: IO[str], put: Callable[[str | None], None] | None) -> None:
         with stream:
             for line in stream:
                 self._log.append(f"{name}| {line.rstrip()}")
