@@ -1,5 +1,6 @@
 #include "distributed_runtime/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -28,6 +29,9 @@ constexpr int kPatience = 30;
 constexpr int kStepPatience = 4;
 // The same for a master whose connection has ended, and could not be made again.
 constexpr int kLostPatience = 1;
+// How long a new session waits for steps that its master ran before it was started again. They end
+// when their threads next look, unless a kernel does not end.
+constexpr absl::Duration kEarlierPatience = absl::Milliseconds(500);
 
 // Adds the counts of all accumulators. `session` has the resources alone; 0: sessions share them.
 void AddAccumulators(const ResourceManager& resources, uint64_t session,
@@ -188,6 +192,7 @@ void Worker::Stop() {
 void Worker::EndAbandoned() {
   devices_->LetGo();
   for (const Leases::Ended& ended : leases_.Beat()) {
+    NoteEnding(sessions_.Find(ended.session));
     if (!sessions_.CloseApart(ended.session, shared_from_this())) continue;
     HostLog(MS_LOG_WARNING, absl::StrCat("the task ", task_, " has ended a session of the master ",
                                          ended.holder, ", which is gone"));
@@ -226,12 +231,38 @@ bool Worker::WatchesMasterOf(uint64_t session) const {
 }
 
 void Worker::AbandonEarlier(const std::string& master) {
-  for (const uint64_t earlier : leases_.Over(master)) {
-    const std::shared_ptr<WorkerSession> session = sessions_.Find(earlier);
-    if (session == nullptr) continue;
+  const std::vector<std::shared_ptr<WorkerSession>> sessions = EarlierSessions(master);
+  for (const std::shared_ptr<WorkerSession>& session : sessions) {
     session->Abandon(
         absl::UnavailableError(absl::StrCat("the master ", master, " was started again")));
   }
+  const absl::Time end = SteadyNow() + kEarlierPatience;
+  for (const std::shared_ptr<WorkerSession>& session : sessions) session->AwaitSteps(end);
+}
+
+std::vector<std::shared_ptr<WorkerSession>> Worker::EarlierSessions(const std::string& master) {
+  std::vector<std::shared_ptr<WorkerSession>> sessions;
+  for (const uint64_t earlier : leases_.Over(master)) {
+    std::shared_ptr<WorkerSession> session = sessions_.Find(earlier);
+    if (session != nullptr) sessions.push_back(std::move(session));
+  }
+  std::vector<std::shared_ptr<WorkerSession>> ending;  // perhaps destroyed here, without the lock
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const std::weak_ptr<WorkerSession>& one : ending_) ending.push_back(one.lock());
+  }
+  for (std::shared_ptr<WorkerSession>& session : ending) {
+    if (session == nullptr || session->master() != master) continue;
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
+}
+
+void Worker::NoteEnding(const std::shared_ptr<WorkerSession>& session) {
+  absl::MutexLock lock(&mutex_);
+  const auto has_ended = [](const std::weak_ptr<WorkerSession>& one) { return one.expired(); };
+  ending_.erase(std::remove_if(ending_.begin(), ending_.end(), has_ended), ending_.end());
+  ending_.push_back(session);
 }
 
 bool Worker::Handle(absl::string_view method, PayloadReader request, Reply reply) {

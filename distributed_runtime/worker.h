@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/device/shared_devices.h"
@@ -76,7 +78,7 @@ class Worker final : public MasterWatch::Listener, public std::enable_shared_fro
   // been still. Those of a master that was started again have ended when it has a new session. A
   // master whose connection has ended is not waited for: its steps end at once, and so do messages
   // of steps that it had sent before and that come late.
-  void EndAbandoned();
+  void EndAbandoned() ABSL_LOCKS_EXCLUDED(mutex_);
   void Reset(absl::Span<const std::string> containers) { resources_->Reset(containers); }
 
   // Answers a request of another task. False if the worker has no such method. After Stop it
@@ -92,8 +94,12 @@ class Worker final : public MasterWatch::Listener, public std::enable_shared_fro
   Reply Counted(const Reply& reply, absl::string_view peer, size_t request_size);
   // ABORTED if there is none: the task has been started again.
   StatusOr<std::shared_ptr<WorkerSession>> Find(uint64_t handle);
-  // Stops all steps of the sessions that the master had before it was started again.
-  void AbandonEarlier(const std::string& master);
+  // Ends all steps of the sessions that the master had before it was started again.
+  void AbandonEarlier(const std::string& master) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Those sessions, also such as end already.
+  std::vector<std::shared_ptr<WorkerSession>> EarlierSessions(const std::string& master)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void NoteEnding(const std::shared_ptr<WorkerSession>& session) ABSL_LOCKS_EXCLUDED(mutex_);
 
   void OnCreateSession(PayloadReader* request, const Reply& reply);
   void OnRegisterGraph(PayloadReader* request, const Reply& reply);
@@ -119,6 +125,9 @@ class Worker final : public MasterWatch::Listener, public std::enable_shared_fro
   SessionTable<WorkerSession> sessions_;
   Leases leases_;  // of masters in other tasks
   const std::shared_ptr<MasterWatch> master_watch_;
+  absl::Mutex mutex_;
+  // Sessions that EndAbandoned closes.
+  std::vector<std::weak_ptr<WorkerSession>> ending_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> is_stopping_{false};
 };
 

@@ -221,6 +221,7 @@ Status WorkerSession::RunNoted(Executable* graph, WorkerStep* step, absl::Span<c
   {
     absl::MutexLock lock(&mutex_);
     running_steps_.erase(step->number());
+    if (running_steps_.empty()) ended_steps_.SignalAll();
   }
   arguments_.counters->Add(status);
   LogEnd(arguments_.task, "part", arguments_.handle, step->number(), SteadyNow() - begin, status);
@@ -272,6 +273,13 @@ void WorkerSession::StopSteps(const Status& error) {
 void WorkerSession::Abandon(const Status& error) {
   StopSteps(error);
   closing_.Cancel();
+}
+
+void WorkerSession::AwaitSteps(absl::Time end) {
+  absl::MutexLock lock(&mutex_);
+  ended_steps_.Await(&mutex_, end, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return running_steps_.empty();
+  });
 }
 
 void WorkerSession::Close() {

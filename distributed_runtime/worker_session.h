@@ -28,6 +28,7 @@
 #include "distributed_runtime/step_log.h"
 #include "distributed_runtime/worker_step.h"
 #include "framework/status.h"
+#include "framework/steady_time.h"
 #include "framework/tensor.h"
 #include "millstream/distributed_runtime/protos/session_messages.pb.h"
 #include "millstream/distributed_runtime/protos/status_messages.pb.h"
@@ -95,6 +96,8 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   // The same for a session that nobody will use again: later steps, whose messages have come late,
   // are cancelled.
   void Abandon(const Status& error) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until no step runs, but no longer than until `end`, by SteadyNow.
+  void AwaitSteps(absl::Time end) ABSL_LOCKS_EXCLUDED(mutex_);
   // Runs the parts of this task. Errors have the name of the task. `options`: limits of time,
   // should_stop and the report are used.
   Status Run(Executable* graph, WorkerStep* step, absl::Span<const Tensor> feeds,
@@ -147,6 +150,7 @@ class WorkerSession final : public DeviceUser, public std::enable_shared_from_th
   std::vector<TaskGraph> left_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uint64_t, Running> running_steps_ ABSL_GUARDED_BY(mutex_);
+  SteadyCondVar ended_steps_;                 // none runs any more
   RunRecord record_ ABSL_GUARDED_BY(mutex_);  // of the master's steps
   Cancellation closing_;
   SessionGate gate_;
