@@ -234,6 +234,8 @@ MILLSTREAM_GRADIENT("CropAndResize", CropAndResizeGradient);
 MILLSTREAM_GRADIENT("CropAndResizeGradImage", GradientOfCropGradImage);
 MILLSTREAM_GRADIENT("AdjustContrastv2", AdjustContrastGradient);
 MILLSTREAM_GRADIENT("ExtractGlimpse", ExtractGlimpseGradient);
+MILLSTREAM_NOT_DIFFERENTIABLE("DrawBoundingBoxes");
+MILLSTREAM_NOT_DIFFERENTIABLE("DrawBoundingBoxesV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppression");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionV2");
 MILLSTREAM_NOT_DIFFERENTIABLE("NonMaxSuppressionWithOverlaps");

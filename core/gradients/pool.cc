@@ -36,11 +36,15 @@ Status MaxPoolGradient(GradientContext* context) {
 }
 
 // MaxPoolGrad puts each window's gradient at the place of its largest element, MaxPoolGradGrad
-// takes it from there; where that place is does not change. So the gradient of one is the other.
+// takes it from there; where that place is does not change. So the gradient of one is the other, and
+// the images have gradients of zero.
 template <const char* const* kOp>
 Status GradientOfMaxPoolGrad(GradientContext* context) {
   std::vector<Output> inputs = {context->input(0), context->input(1), context->dy(0)};
   for (int i = 3; i < context->num_inputs(); ++i) inputs.push_back(context->input(i));
+  for (const int image : {0, 1}) {
+    context->SetDx(image, context->builder()->Op("ZerosLike", {context->input(image)}));
+  }
   context->SetDx(2, PoolOp(context, *kOp, inputs));
   return absl::OkStatus();
 }

@@ -74,9 +74,16 @@ Status ExtremeGradient(GradientContext* context) {
 // dx = dy * x / norm, and 0 where the norm is 0.
 Status NormGradient(GradientContext* context) {
   GraphBuilder* builder = context->builder();
-  const Output share = builder->Op("DivNoNan", {WithKeptAxes(context, context->dy(0)),
-                                                WithKeptAxes(context, context->output(0))});
-  context->SetDx(0, builder->Op("Mul", {context->input(0), share}));
+  const DataType dtype = context->input(0).dtype();
+  // DivNoNan does not take bfloat16.
+  const DataType divided = dtype == DataType::kBFloat16 ? DataType::kFloat : dtype;
+  const auto cast = [&](Output tensor, DataType to) {
+    return tensor.dtype() == to ? tensor : builder->Op("Cast", {tensor}, {{"DstT", to}});
+  };
+  const auto kept = [&](Output tensor) { return cast(WithKeptAxes(context, tensor), divided); };
+  const Output share =
+      builder->Op("DivNoNan", {kept(context->dy(0)), kept(context->output(0))});
+  context->SetDx(0, builder->Op("Mul", {context->input(0), cast(share, dtype)}));
   return absl::OkStatus();
 }
 

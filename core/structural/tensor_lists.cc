@@ -26,7 +26,9 @@ Status PushBack(StructuralFrame* frame) {
 
 Status PopBack(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(TensorList * list, ChangedListAt(frame, 0));
-  if (list->size() == 0) return errors::InvalidArgument("Trying to pop from an empty list.");
+  if (list->size() == 0) {
+    return errors::InvalidArgument("argument 'input_handle': Trying to pop from an empty list.");
+  }
   MS_ASSIGN_OR_RETURN(const PartialShape shape, ElementShapeAs(*frame, *list, 1));
   MS_ASSIGN_OR_RETURN(const Tensor element, ElementOrZeros(*list, list->TakeLast(), shape));
   return frame->SetOutput(1, element);

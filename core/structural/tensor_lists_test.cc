@@ -137,7 +137,7 @@ TEST_P(TensorListsTest, ElementsComeBackLastFirst) {
   const auto [none, first] = Pop(rest, AnyShape());
   EXPECT_THAT(Floats({last, first}), ElementsAre(ElementsAre(3, 4), ElementsAre(1, 2)));
   ExpectError(ErrorOf(Pop(none, ShapeOf({2})).second), kInvalid,
-              {"Trying to pop from an empty list.", "TensorListPopBack"});
+              {"argument 'input_handle': Trying to pop from an empty list.", "TensorListPopBack"});
 }
 
 TEST_P(TensorListsTest, AListOfOneReaderIsChangedInPlace) {

@@ -170,9 +170,12 @@ Status MovedByInputsShape(ShapeContext* context) {
 
 template <Move kMove>
 Status MovedByAttrShape(ShapeContext* context) {
-  MS_RETURN_IF_ERROR(context->WithRank(0, kImageRank).status());
+  MS_ASSIGN_OR_RETURN(PartialShape image, context->WithRank(0, kImageRank));
   MS_ASSIGN_OR_RETURN(const Blocks blocks, BlocksOfAttr(*context));
-  return SetMovedShape<kMove>(context, blocks);
+  MS_RETURN_IF_ERROR(SetMovedShape<kMove>(context, blocks));
+  // Of an image whose rank is unknown, the result's is known all the same.
+  if (!context->input(0).known_rank()) context->SetOutput(0, std::move(image));
+  return absl::OkStatus();
 }
 
 // ---- Space and depth ----

@@ -16,6 +16,11 @@ TEST(SpaceToBatchTest, FollowsTheBlocksAsFarAsTheyAreKnown) {
             "[4,?,6]");
   EXPECT_EQ(ShapeTester("SpaceToBatchND").Input("?").Value("(2)").Input("[1,2]").Shapes(), "?");
   EXPECT_EQ(ShapeTester("SpaceToBatchND").Input("[2,4]").Input("?").Input("?").Shapes(), "?");
+  // Blocks of an attribute are those of images.
+  for (const char* op : {"SpaceToBatch", "BatchToSpace"}) {
+    EXPECT_EQ(ShapeTester(op).Input("?").Input("[2,2]").Attr("block_size", 2).Shapes(), "[?,?,?,?]")
+        << op;
+  }
 }
 
 TEST(BatchToSpaceTest, FollowsTheBlocksAsFarAsTheyAreKnown) {

@@ -67,6 +67,8 @@ Status BroadcastToShape(ShapeContext* context) {
       const int64_t from = input.dim(input.rank() - i);
       const int64_t to = shape.dim(shape.rank() - i);
       fits = from == 1 || from == kUnknownDim || to == kUnknownDim || from == to;
+      // A size other than 1 stays what it is.
+      if (to == kUnknownDim && from != 1) shape.set_dim(shape.rank() - i, from);
     }
     if (!fits) {
       return InvalidInput(*context, 1, "Incompatible shapes: input of shape ", input.ToString(),

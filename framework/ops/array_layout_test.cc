@@ -29,7 +29,8 @@ TEST(TileTest, RefusesBadMultiples) {
 TEST(BroadcastToTest, GivesTheShape) {
   EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3,1]").Value("(2 3 4)").Shapes(), "[2,3,4]");
   EXPECT_EQ(ShapeTester("BroadcastTo").Input("[?]").Value("(? 4)").Shapes(), "[?,4]");
-  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3]").Input("[2]").Shapes(), "[?,?]");
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3]").Input("[2]").Shapes(), "[?,3]");
+  EXPECT_EQ(ShapeTester("BroadcastTo").Input("[1,0,?]").Input("[4]").Shapes(), "[?,?,0,?]");
   EXPECT_EQ(ShapeTester("BroadcastTo").Input("[3]").Input("?").Shapes(), "?");
 }
 

@@ -156,7 +156,7 @@ MILLSTREAM_OP("RngSkip")
     .Input("delta: int64")
     .Stateful()
     .Shape(SkipShape)
-    .Doc(R"(Moves a stream of random numbers on by delta blocks.
+    .Doc(R"(Moves a stream of random numbers on, as drawing delta numbers does.
 
 resource is the variable of StatefulUniform with the place in the stream.)");
 

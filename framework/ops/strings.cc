@@ -187,7 +187,8 @@ MILLSTREAM_OP("StringSplit")
     .Doc(R"(Splits each string of a vector at any of several characters.
 
 The outputs are a sparse matrix that has a row for each string. Each byte of delimiter splits; every
-byte is a part where it is empty. Empty parts are left out if skip_empty is set.)");
+byte is a part where it is empty. Empty parts are left out if skip_empty is set. An empty string has
+no parts.)");
 
 MILLSTREAM_OP("StringSplitV2")
     .Input("input: string")

@@ -17,7 +17,7 @@ constexpr double kPi = 3.1415926535897932384626433832795;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-// Sums and fractions end after so many terms. Arguments above 1e8, near each other, may need more.
+// Sums and fractions end after so many terms.
 constexpr int kMostTerms = 100000;
 
 double LogGamma(double x) {
@@ -102,6 +102,71 @@ Dual UpperFraction(double a, double x) {
 }
 Dual UpperGamma(double a, double x) { return Weight(a, x) * UpperFraction(a, x); }
 
+// ---- Large parameters ----
+
+// From here on the normal distribution and its first corrections are exact to the last digits, while
+// the sums take ever more terms, and the exponent of the weight loses its digits.
+constexpr double kLargeA = 1e6;
+
+bool IsLarge(double a, double x) { return a >= kLargeA && std::fabs(x - a) <= 0.1 * a; }
+
+// Temme's uniform expansion (NIST Handbook, 8.12) at a parameter and a place near it.
+class LargeGamma {
+ public:
+  LargeGamma(double a, double x) : a_(a), x_(x), root_(std::sqrt(a)) {
+    // eta^2 / 2 = m - log(1 + m), for m = x / a - 1, is m^2 times the sum of (-m)^k / (k + 2).
+    const double m = (x - a) / a;
+    double sum = 0;
+    for (int k = 20; k >= 2; --k) sum = 1.0 / k - m * sum;
+    const double eta_by_m = std::sqrt(2 * sum);
+    eta_ = m * eta_by_m;
+    const double log_by_eta = (m == 0 ? 1 : std::log1p(m) / m) / eta_by_m;
+    t_slope_ = -log_by_eta / root_;
+  }
+
+  double Lower() const { return std::erfc(-t() * std::sqrt(0.5)) / 2 - Density() * Rest(); }
+  double Upper() const { return std::erfc(t() * std::sqrt(0.5)) / 2 + Density() * Rest(); }
+  double LowerSlope() const { return Density() * SlopeByDensity(); }
+  // Of a number x whose lower function stays the same.
+  double NumberSlope() const { return -SlopeByDensity() * x_ / root_ * (1 + 1 / (12 * a_)); }
+
+ private:
+  // The normal distribution's variable, and its density.
+  double t() const { return eta_ * root_; }
+  double Density() const { return std::exp(-t() * t() / 2) / std::sqrt(2 * kPi); }
+
+  // The coefficient of order 0 in powers of eta (8.12.11), and that of order 1 where eta is 0.
+  double Coefficient() const {
+    return -1.0 / 3 + eta_ * (1.0 / 12 + eta_ * (-2.0 / 135 + eta_ * (1.0 / 864 + eta_ / 2835)));
+  }
+  double CoefficientSlope() const {
+    return 1.0 / 12 + eta_ * (-4.0 / 135 + eta_ * (3.0 / 864 + eta_ * 4 / 2835));
+  }
+  // What the upper function has more than the normal distribution, but for the density.
+  double Rest() const { return (Coefficient() - 1 / (540 * a_)) / root_; }
+
+  // The derivative of the lower function by a, but for the density.
+  double SlopeByDensity() const {
+    const double eta_slope = t_slope_ / root_ - eta_ / (2 * a_);
+    return t_slope_ * (1 + t() * Coefficient() / root_) - CoefficientSlope() * eta_slope / root_ +
+           Coefficient() / (2 * a_ * root_);
+  }
+
+  double a_;
+  double x_;
+  double root_;
+  double eta_;
+  double t_slope_;  // of t by a
+};
+
+// Where the parameter is large and the place is not near it, the functions are at their ends.
+double LargeLower(double a, double x) {
+  return IsLarge(a, x) ? LargeGamma(a, x).Lower() : x > a ? 1 : 0;
+}
+double LargeUpper(double a, double x) {
+  return IsLarge(a, x) ? LargeGamma(a, x).Upper() : x > a ? 0 : 1;
+}
+
 bool IsOutside(double a, double x) { return !(a > 0) || !(x >= 0); }
 
 double Igamma(double a, double x) {
@@ -109,6 +174,7 @@ double Igamma(double a, double x) {
   if (IsOutside(a, x)) return kNaN;
   if (x == kInfinity) return a == kInfinity ? kNaN : 1;
   if (a == kInfinity) return 0;
+  if (a >= kLargeA) return LargeLower(a, x);
   return x < a + 1 ? LowerGamma(a, x).value : 1 - UpperGamma(a, x).value;
 }
 
@@ -116,6 +182,7 @@ double Igammac(double a, double x) {
   if (IsOutside(a, x)) return kNaN;
   if (x == kInfinity) return a == kInfinity ? kNaN : 0;
   if (x == 0 || a == kInfinity) return 1;
+  if (a >= kLargeA) return LargeUpper(a, x);
   return x < a + 1 ? 1 - LowerGamma(a, x).value : UpperGamma(a, x).value;
 }
 
@@ -123,6 +190,7 @@ double IgammaGradA(double a, double x) {
   if (x == 0 && !std::isnan(a)) return 0;
   if (IsOutside(a, x)) return kNaN;
   if (x == kInfinity || a == kInfinity) return x == a ? kNaN : 0;
+  if (a >= kLargeA) return IsLarge(a, x) ? LargeGamma(a, x).LowerSlope() : 0;
   return x < a + 1 ? LowerGamma(a, x).slope : -UpperGamma(a, x).slope;
 }
 
@@ -131,6 +199,7 @@ double IgammaGradA(double a, double x) {
 double GammaNumberSlope(double a, double x) {
   if (x == 0 && !std::isnan(a)) return 0;
   if (IsOutside(a, x) || std::isinf(a) || std::isinf(x)) return kNaN;
+  if (IsLarge(a, x)) return LargeGamma(a, x).NumberSlope();
   const Dual weight = {1, std::log(x) - LogGammaSlope(a)};
   return x < a + 1 ? -x * (weight * LowerSum(a, x)).slope
                    : x * (weight * UpperFraction(a, x)).slope;

@@ -225,6 +225,8 @@ class CombinedSuppress {
     const int64_t count = scores.dim(1);
     const int64_t classes = scores.dim(2);
     std::vector<Detection> found;
+    // Scores without boxes have no size, and may say any number of classes.
+    if (count == 0) return found;
     std::vector<float> own(count);
     for (int64_t c = 0; c < classes; ++c) {
       for (int64_t i = 0; i < count; ++i) {

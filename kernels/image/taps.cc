@@ -135,6 +135,12 @@ Taps AreaTaps(int64_t from, int64_t to, const Places& places) {
   Taps taps;
   std::vector<float> weights;
   for (int64_t i = 0; i < to; ++i) {
+    if (step == 0) {
+      // One pixel whose corners are all corners: a new pixel covers nothing of it but its color.
+      const float whole = 1;
+      taps.Add(0, &whole, 1);
+      continue;
+    }
     const float start = static_cast<float>(i) * step;
     const float end = static_cast<float>(i + 1) * step;
     const int64_t begin = static_cast<int64_t>(std::floor(start));

@@ -10,6 +10,8 @@ namespace {
 // The number that graphs have for Philox, the one algorithm there is.
 constexpr int64_t kPhilox = 1;
 constexpr int64_t kPhiloxElements = 3;
+// What ops that draw into a variable's stream take for each number.
+constexpr uint64_t kReservedBlocks = 256;
 
 ms::Status CheckAlgorithm(int64_t algorithm) {
   if (algorithm == kPhilox) return ms::Status();
@@ -53,10 +55,10 @@ namespace {
 class RngSkip {
  public:
   ms::Status Compute(ms::Frame& frame) const {
-    int64_t blocks = 0;
-    MS_TRY(ReadIndexScalar(frame.input(2), "delta", &blocks));
+    int64_t numbers = 0;
+    MS_TRY(ReadIndexScalar(frame.input(2), "delta", &numbers));
     PhiloxPosition position;
-    return MoveState(frame, static_cast<uint64_t>(blocks), &position);
+    return MoveState(frame, static_cast<uint64_t>(numbers) * kReservedBlocks, &position);
   }
 };
 

@@ -28,7 +28,6 @@ class UnsortedSegmentJoin {
     MS_TRY(frame.Output(0, shape, &output));
     const int64_t width = DimProduct(shape, 1, shape.rank());
     std::vector<std::string> joined(static_cast<size_t>(output.size()));
-    std::vector<bool> has_any(joined.size(), false);
     for (int64_t i = 0; i < ids.size(); ++i) {
       const int64_t id = IndexAt(ids, i);
       if (id < 0 || id >= segments) return NotInRange("segment_ids", ids, i, segments);
@@ -36,9 +35,9 @@ class UnsortedSegmentJoin {
         const auto place = static_cast<size_t>(id * width + k);
         std::string_view text;
         MS_TRY(inputs.GetString(i * width + k, &text));
-        if (has_any[place]) joined[place] += separator_;
+        // Not behind empty strings alone: that is the contract of the op.
+        if (!joined[place].empty()) joined[place] += separator_;
         joined[place] += text;
-        has_any[place] = true;
       }
     }
     for (size_t i = 0; i < joined.size(); ++i) {

@@ -13,8 +13,10 @@ namespace {
 
 using Parts = std::vector<std::string_view>;
 
-// At each character of `delimiters`; every byte is a part if there are none.
+// At each character of `delimiters`; every byte is a part if there are none. Text that is empty has
+// no parts.
 void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_empty, Parts* parts) {
+  if (text.empty()) return;
   if (delimiters.empty()) {
     for (size_t i = 0; i < text.size(); ++i) parts->push_back(text.substr(i, 1));
     return;

@@ -172,7 +172,7 @@ def _skip(case: Case) -> Outcome:
     state = case.array(0)
     refuse_unless(case.array(1) == 1, "algorithm")
     refuse_unless(len(state) >= 3, "resource")
-    return [_moved(state, 0, int(case.array(2)) & _BITS)]
+    return [_moved(state, 0, int(case.array(2)) * _RESERVED & _BITS)]
 
 
 define_tests("RngSkip", cases=_make_skip, reference=_skip)

@@ -87,6 +87,8 @@ def _bicubic(before: int, after: int, corners: bool, centers: bool) -> Array:
 def _area(before: int, after: int, corners: bool, centers: bool) -> Array:
     weights = np.zeros((after, before))
     step = _step(before, after, corners)
+    if step == 0:
+        return np.ones((after, before))
     for i in range(after):
         start, end = _F(i) * step, _F(i + 1) * step
         for pixel in range(math.floor(start), math.ceil(end)):

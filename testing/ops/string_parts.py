@@ -357,7 +357,10 @@ def _segment_join(case: Case) -> Outcome:
     refuse_unless(((ids >= 0) & (ids < segments)).all(), "segment_ids")
     result = np.empty(shape, object)
     for place in np.ndindex(*shape):
-        result[place] = case.attr("separator").encode().join(parts.get(place, []))
+        joined = b""
+        for part in parts.get(place, []):
+            joined = joined + case.attr("separator").encode() + part if joined else part
+        result[place] = joined
     return [result]
 
 

@@ -169,6 +169,8 @@ def _parts(case: Case, text: bytes, separator: bytes) -> list[bytes]:
             if len(parts) == most:
                 return [*parts, text]
         return parts
+    if not text:
+        return []
     if not separator:
         return [text[i : i + 1] for i in range(len(text))]
     for byte in separator:

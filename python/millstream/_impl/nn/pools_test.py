@@ -110,3 +110,10 @@ def test_fractional_cells_change_unless_they_are_deterministic(session: tf.Sessi
     rows = [session.run(changing, feed) for _ in range(4)]
     assert any((row != rows[0]).any() for row in rows)
     np.testing.assert_array_equal(*[session.run(fixed, feed) for _ in range(2)])
+
+
+def test_the_gradient_of_a_maximums_gradient_by_its_images_is_zero(session: tf.Session) -> None:
+    x = tf.constant(drawn(1, 4, 4, 2))
+    (slope,) = tf.gradients(tf.nn.max_pool(x, 2, 2, "VALID"), x)
+    (second,) = tf.gradients(slope, x)
+    np.testing.assert_array_equal(session.run(second), np.zeros((1, 4, 4, 2)))

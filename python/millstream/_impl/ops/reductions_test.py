@@ -86,3 +86,11 @@ def test_variance_and_deviation_are_those_of_a_population(axis: Any) -> None:
             tf.math.reduce_std([1, 2])
     np.testing.assert_allclose(variance, values.var(axis=over, keepdims=True), rtol=1e-9)
     np.testing.assert_allclose(deviation, values.std(axis=over), rtol=1e-9)
+
+
+def test_the_norm_of_bfloat16_has_a_gradient() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.constant([3.0, 4.0], tf.bfloat16)
+        (slope,) = tf.gradients(tf.math.reduce_euclidean_norm(x), x)
+        found = sess.run(tf.cast(slope, tf.float32))
+    np.testing.assert_allclose(found, [0.6, 0.8], rtol=0.01)

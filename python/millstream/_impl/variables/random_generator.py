@@ -162,7 +162,7 @@ class Generator:
         return self.reset(_state_of(key, counter))
 
     def skip(self, delta: Any) -> Operation:
-        """Move the counter on by `delta`."""
+        """Move the counter on, as if `delta` numbers were drawn."""
         return gen_ops.rng_skip(self._state.handle, self._alg, delta)
 
     def normal(

@@ -34,7 +34,7 @@ def test_the_counter_moves_on_by_256_for_each_number() -> None:
         numbers, state, _, after = _run(drawn, generator.state, skipped, generator.state)
     assert ((numbers >= 5) & (numbers < 9)).all()
     assert state.tolist() == [7 + 6 * 256, 0, 0]
-    assert after.tolist() == [7 + 6 * 256 + 10, 0, 0]
+    assert after.tolist() == [7 + 16 * 256, 0, 0]
 
 
 def test_generators_that_are_split_off_draw_others() -> None:
