@@ -104,6 +104,11 @@ class Operation:
         text = error_text.source_text(filename, int(line or 0))
         return [(filename, int(line or 0), function, text)]
 
+    @property
+    def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        """As `traceback`, each entry with the first line of its function; -1, for none is kept."""
+        return [(*entry, -1) for entry in self.traceback]
+
     def get_attr(self, name: str) -> Any:
         """The value of an attribute; ValueError when it has none of that name."""
         try:

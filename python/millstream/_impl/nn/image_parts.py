@@ -121,7 +121,8 @@ def pad_to_bounding_box(
         ]
         margins = array_join.stack([0, 0, offset_height, below, offset_width, right, 0, 0])
         padded = array_layout.pad(after(checks, batch), array_ops.reshape(margins, [4, 2]))
-        padded.set_shape([None, known_value(target_height), known_value(target_width), None])
+        count, _, _, channels = batch.shape.as_list()
+        padded.set_shape([count, known_value(target_height), known_value(target_width), channels])
         return as_given(padded, is_single)
 
 

@@ -40,6 +40,10 @@ _METHODS = {
     ResizeMethod.NEAREST_NEIGHBOR: gen_ops.resize_nearest_neighbor,
     ResizeMethod.BICUBIC: gen_ops.resize_bicubic,
     ResizeMethod.AREA: gen_ops.resize_area,
+    "bilinear": gen_ops.resize_bilinear,
+    "nearest": gen_ops.resize_nearest_neighbor,
+    "bicubic": gen_ops.resize_bicubic,
+    "area": gen_ops.resize_area,
 }
 
 
@@ -142,7 +146,7 @@ def resize_images(
     size
         The new height and width.
     method
-        One of `ResizeMethod`.
+        One of `ResizeMethod`, or "bilinear", "nearest", "bicubic" or "area".
     align_corners
         Whether the centres of the corners' pixels keep their places.
     preserve_aspect_ratio

@@ -84,7 +84,8 @@ def _at_random(
             return conditionals.cond(number < 0.5, lambda: turned(tensor), lambda: tensor)
         batch = array_ops.shape(tensor)[0]
         numbers = random_ops.random_uniform(array_ops.reshape(batch, [1]), seed=seed)
-        turn = array_ops.reshape(numbers < 0.5, [-1, 1, 1, 1])
+        # Numbers of a batch are rounded: its upper half is turned, where an image's lower half is.
+        turn = array_ops.reshape(numbers > 0.5, [-1, 1, 1, 1])
         return array_search.where_v2(turn, turned(tensor), tensor)
 
 

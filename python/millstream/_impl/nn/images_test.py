@@ -67,6 +67,19 @@ def test_each_image_is_flipped_or_not() -> None:
     assert (one == _IMAGE).all() or (one == _IMAGE[::-1]).all()
 
 
+def test_methods_of_resizing_have_names() -> None:
+    with tf.Graph().as_default():
+        for number, name in enumerate(("bilinear", "nearest", "bicubic", "area")):
+            pair = [tf.image.resize_images(_IMAGE, [2, 3], method=way) for way in (number, name)]
+            np.testing.assert_array_equal(*_run(pair))
+
+
+def test_margins_keep_the_channels_that_are_known() -> None:
+    with tf.Graph().as_default():
+        image = tf.placeholder(tf.float32, [5, None, None, 3])
+        assert tf.image.pad_to_bounding_box(image, 0, 0, 8, 9).shape.as_list() == [5, 8, 9, 3]
+
+
 def test_parts_and_margins() -> None:
     part = _both(lambda x: tf.image.crop_to_bounding_box(x, 1, 2, 2, 3), _IMAGE)
     assert (part == _IMAGE[1:3, 2:5]).all()
