@@ -36,8 +36,8 @@ Status MaxPoolGradient(GradientContext* context) {
 }
 
 // MaxPoolGrad puts each window's gradient at the place of its largest element, MaxPoolGradGrad
-// takes it from there; where that place is does not change. So the gradient of one is the other, and
-// the images have gradients of zero.
+// takes it from there; where that place is does not change. So the gradient of one is the other,
+// and the images have gradients of zero.
 template <const char* const* kOp>
 Status GradientOfMaxPoolGrad(GradientContext* context) {
   std::vector<Output> inputs = {context->input(0), context->input(1), context->dy(0)};

@@ -81,8 +81,7 @@ Status NormGradient(GradientContext* context) {
     return tensor.dtype() == to ? tensor : builder->Op("Cast", {tensor}, {{"DstT", to}});
   };
   const auto kept = [&](Output tensor) { return cast(WithKeptAxes(context, tensor), divided); };
-  const Output share =
-      builder->Op("DivNoNan", {kept(context->dy(0)), kept(context->output(0))});
+  const Output share = builder->Op("DivNoNan", {kept(context->dy(0)), kept(context->output(0))});
   context->SetDx(0, builder->Op("Mul", {context->input(0), cast(share, dtype)}));
   return absl::OkStatus();
 }

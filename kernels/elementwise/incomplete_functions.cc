@@ -104,8 +104,8 @@ Dual UpperGamma(double a, double x) { return Weight(a, x) * UpperFraction(a, x);
 
 // ---- Large parameters ----
 
-// From here on the normal distribution and its first corrections are exact to the last digits, while
-// the sums take ever more terms, and the exponent of the weight loses its digits.
+// From here on the normal distribution and its first corrections are exact to the last digits,
+// while the sums take ever more terms, and the exponent of the weight loses its digits.
 constexpr double kLargeA = 1e6;
 
 bool IsLarge(double a, double x) { return a >= kLargeA && std::fabs(x - a) <= 0.1 * a; }

@@ -1,5 +1,5 @@
-// Lgamma, Digamma, Polygamma, Zeta, and Igamma at large parameters. Expected values were computed with 60 digits by series of other
-// kinds (mpmath).
+// Lgamma, Digamma, Polygamma, Zeta, and Igamma at large parameters. Expected values were computed
+// with 60 digits by series of other kinds (mpmath).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -91,14 +91,14 @@ TEST(SpecialFunctionsTest, NoNumbers) {
 TEST(SpecialFunctionsTest, IncompleteGammaOfLargeParameters) {
   const std::vector<double> a = {1e30, 1e10, 1e10, 1e8, 1e6};
   const std::vector<double> x = {1e30, 1e10 + 1e5, 1e10 - 3e5, 1.0001e8, 1001000};
-  EXPECT_TRUE(IsNear(Apply("Igamma", a, x),
-                     {0.5, 0.8413447460725758, 0.001349779851443313, 0.8413447464717987,
-                      0.8413447863683402},
-                     1e-14, 0));
-  EXPECT_TRUE(IsNear(Apply("Igammac", a, x),
-                     {0.5, 0.15865525392742422, 0.9986502201485568, 0.15865525352820123,
-                      0.15865521363165971},
-                     1e-14, 0));
+  EXPECT_TRUE(IsNear(
+      Apply("Igamma", a, x),
+      {0.5, 0.8413447460725758, 0.001349779851443313, 0.8413447464717987, 0.8413447863683402},
+      1e-14, 0));
+  EXPECT_TRUE(IsNear(
+      Apply("Igammac", a, x),
+      {0.5, 0.15865525392742422, 0.9986502201485568, 0.15865525352820123, 0.15865521363165971},
+      1e-14, 0));
   EXPECT_TRUE(IsNear(Apply("IgammaGradA", {1e6}, {1e6}), {-3.98942313646623e-4}, 1e-6, 0));
   EXPECT_TRUE(IsNear(Apply("RandomGammaGrad", {1e30, 1e6}, {1e30, 1e6}), {1, 1.0000001666666675},
                      1e-12, 0));
