@@ -58,11 +58,14 @@ class ClusterChannel final : public Channel {
 
   void Help(absl::FunctionRef<bool()> is_done) override ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<HostConnection> host;
+    std::shared_ptr<Channel> network;
     {
       absl::MutexLock lock(&mutex_);
       host = host_;
+      network = network_;
     }
-    if (host != nullptr) host->Help(is_done);
+    if (host != nullptr) return host->Help(is_done);
+    if (network != nullptr) network->Help(is_done);
   }
 
  private:

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/network_table.h"
 #include "framework/buffer.h"
 #include "framework/plugin/host_interfaces.h"
@@ -45,6 +47,32 @@ Payload Take(const millstream_slice* slices, size_t n) {
   return payload;
 }
 
+// The calling thread is in the library's `help`.
+thread_local bool t_is_helping = false;
+
+// Takes messages on the calling thread. Handlers that are called meanwhile may not keep it.
+void HelpBy(const millstream_network_table& table, absl::FunctionRef<bool()> is_done) {
+  const HandlerThread::Scope nobody(nullptr);
+  const bool outer = std::exchange(t_is_helping, true);
+  table.help(
+      [](void* user) -> int32_t {
+        return (*static_cast<absl::FunctionRef<bool()>*>(user))() ? 1 : 0;
+      },
+      &is_done);
+  t_is_helping = outer;
+}
+
+// A thread of the library, for the time of one request.
+class NetworkThread final : public HandlerThread::Owner {
+ public:
+  explicit NetworkThread(const millstream_network_table* table) : table_(*table) {}
+  void HandOver() override { table_.keep_thread(); }
+  void Help(absl::FunctionRef<bool()> is_done) override { HelpBy(table_, is_done); }
+
+ private:
+  const millstream_network_table& table_;
+};
+
 class NetworkServer final : public TransportServer {
  public:
   NetworkServer(const millstream_network_table* table, std::shared_ptr<RequestHandler> handler)
@@ -74,6 +102,9 @@ class NetworkServer final : public TransportServer {
       std::vector<millstream_slice> lent = Lend(response);
       table->respond(call, lent.data(), lent.size());
     };
+    if (t_is_helping) return server->handler_->Handle(method, Take(slices, n), respond);
+    NetworkThread thread(&server->table_);
+    const HandlerThread::Scope scope(&thread);
     server->handler_->Handle(method, Take(slices, n), respond);
   }
 
@@ -120,6 +151,7 @@ class NetworkChannel final : public Channel {
                                     lent.data(), lent.size(), deadline_ns, &Done, waiting);
     return std::make_shared<NetworkCall>(&table_, call);
   }
+  void Help(absl::FunctionRef<bool()> is_done) override { HelpBy(table_, is_done); }
 
  private:
   struct Waiting {

@@ -30,9 +30,12 @@ typedef void (*millstream_handle_request)(void* user, void* call, const char* me
 /* Takes a message for the log. From any thread. */
 typedef void (*millstream_network_log)(const char* message);
 
+/* Whether what a thread waits for has come: not 0. */
+typedef int32_t (*millstream_is_done)(void* user);
+
 /* Changes with the table, and with how a library sends names and bytes to another one; a library of
  * another version is not opened. Messages have a version of their own (rpc.h). */
-enum { kMillstreamNetworkVersion = 4 };
+enum { kMillstreamNetworkVersion = 5 };
 
 /* The message of a call that ends, as UNAVAILABLE, because its peer is lost: there was a connection
  * to it. */
@@ -60,6 +63,14 @@ typedef struct millstream_network_table {
   /* Says where errors go that belong to no call: those of peers that are refused. Each kind is
    * passed on once, because anybody can make many. */
   void (*set_log)(millstream_network_log log);
+  /* For a thread that is about to wait for an answer: takes messages on it, of any call and any
+   * server of the process, so that no other thread is woken to take them. Returns when `is_done`
+   * does, or after a moment: the caller then waits as it would have. The caller holds no lock that
+   * a `done` or `handle` takes. */
+  void (*help)(millstream_is_done is_done, void* user);
+  /* On the thread that calls `handle`, unless that is in `help`: another thread takes messages if
+   * necessary, so that this one may work and wait as long as it likes. */
+  void (*keep_thread)(void);
 } millstream_network_table;
 
 /* The library's only symbol. */

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "distributed_runtime/handler_thread.h"
 #include "distributed_runtime/network_table.h"
 #include "distributed_runtime/transport.h"
 #include "gmock/gmock.h"
@@ -67,6 +69,68 @@ TEST(NetworkTest, AnErrorSaysWhetherThereWasAConnection) {
     EXPECT_EQ(IsPeerLost(status), was_there);
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));
   }
+}
+
+// A library with one server, which has a request while a thread helps.
+class Serving {
+ public:
+  static millstream_network_table Table() {
+    millstream_network_table table = millstream::Table();
+    table.serve = [](const char*, millstream_handle_request handle, void* user, int32_t*) {
+      handle_ = handle;
+      user_ = user;
+      return user;
+    };
+    table.stop = [](void*) {};
+    table.help = [](millstream_is_done is_done, void* user) {
+      while (is_done(user) == 0) Request();
+    };
+    table.keep_thread = [] { ++kept_; };
+    return table;
+  }
+  static void Request() { handle_(user_, nullptr, "Ask", nullptr, 0); }
+  static int kept() { return kept_; }
+
+ private:
+  inline static millstream_handle_request handle_ = nullptr;
+  inline static void* user_ = nullptr;
+  inline static int kept_ = 0;
+};
+
+// Keeps the thread that calls it, if it may.
+class Keeper final : public RequestHandler {
+ public:
+  void Handle(absl::string_view method, Payload request, Respond respond) override {
+    ++requests_;
+    keeps_ += HandlerThread::Keep() ? 1 : 0;
+    // Who is kept waits for the next request by reading it.
+    if (keeps_ == 1 && requests_ == 1) HandlerThread::Help([this] { return requests_ == 2; });
+  }
+  int requests() const { return requests_; }
+  int keeps() const { return keeps_; }
+
+ private:
+  int requests_ = 0;
+  int keeps_ = 0;
+};
+
+TEST(NetworkTest, AHandlerKeepsTheThreadUnlessThatHelps) {
+  static const millstream_network_table table = Serving::Table();
+  const auto network = NetworkOf(&table, "/a/library.so");
+  ASSERT_TRUE(network.ok()) << network.status();
+  const auto keeper = std::make_shared<Keeper>();
+  const auto server = (*network)->Serve("host:1", keeper);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto channel = (*network)->Connect("host:2");
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  Serving::Request();
+  EXPECT_EQ(keeper->requests(), 2);
+  EXPECT_EQ(keeper->keeps(), 1) << "the second one came while the thread helped";
+  (*channel)->Help([&] { return keeper->requests() == 4; });
+  EXPECT_EQ(keeper->keeps(), 1);
+  Serving::Request();
+  EXPECT_EQ(keeper->keeps(), 2);
+  EXPECT_EQ(Serving::kept(), 2);
 }
 
 }  // namespace

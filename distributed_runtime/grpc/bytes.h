@@ -34,6 +34,8 @@ inline constexpr char kTooLarge[] = "a message of more than 4294967295 bytes: gR
 Bytes ToBytes(const std::string& front, const millstream_slice* slices, size_t n);
 // Whether a message keeps memory of the runtime until it is sent.
 bool KeepsMemory(const grpc_byte_buffer* bytes);
+// Whether to send it, or to take it, is long work (LetOthersRead).
+bool IsLarge(const grpc_byte_buffer* bytes);
 // What is in front of a request whose method TakeMethod reads. REQUIRES: at most 255 letters.
 std::string FrontFor(const char* method);
 // The receiver takes over the slices. None of null.

@@ -1,35 +1,110 @@
 #include "distributed_runtime/grpc/queue.h"
 
 #include <thread>
+#include <utility>
+
+#include "distributed_runtime/grpc/turn.h"
 
 namespace millstream::network {
 namespace {
 
-// They handle requests and take answers. A large tensor is copied by the thread that takes it.
-// gRPC has one of them wait for connections, and wakes the next one for that whenever it gives the
-// first something to do; further ones only add to it.
+// One reads, and one waits.
 constexpr int kThreads = 2;
+// How long a thread helps. What cancels its wait does not wake it meanwhile.
+constexpr int64_t kHelpPatienceMillis = 1;
 
-void Run(grpc_completion_queue* queue) {
+// The queue, and whose turn it is to read it. Never destroyed.
+struct Reading {
+  grpc_completion_queue* queue = nullptr;
+  Turn turn;
+};
+
+// The event that the calling thread completes.
+struct Completing {
+  Turn::Number turn = 0;  // 0: none, or it was given away
+  bool is_in_background = false;
+};
+thread_local Completing t_completing;
+
+void ReadInBackground(Reading* reading);
+
+void StartThread(Reading* reading) {
+  std::thread([reading] { ReadInBackground(reading); }).detach();
+}
+
+grpc_event Next(const Reading& reading, gpr_timespec deadline) {
+  return grpc_completion_queue_next(reading.queue, deadline, nullptr);
+}
+
+// False: the thread has the turn no more.
+bool Complete(Reading* reading, Turn::Number turn, const grpc_event& event, bool is_in_background) {
+  if (event.type != GRPC_OP_COMPLETE) return true;
+  if (reading->turn.BeginCompletion(turn)) StartThread(reading);
+  const Completing outer = std::exchange(t_completing, {turn, is_in_background});
+  static_cast<Completion*>(event.tag)->Complete(event.success != 0);
+  t_completing = outer;
+  return reading->turn.EndCompletion(turn);
+}
+
+void ReadInBackground(Reading* reading) {
   while (true) {
-    const grpc_event event =
-        grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
-    if (event.type == GRPC_QUEUE_SHUTDOWN) return;
-    if (event.type != GRPC_OP_COMPLETE) continue;
-    static_cast<Completion*>(event.tag)->Complete(event.success != 0);
+    const Turn::Number turn = reading->turn.AwaitInBackground();
+    if (turn == 0) return;
+    bool has_turn = true;
+    while (has_turn) {
+      const grpc_event event = Next(*reading, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+      has_turn = Complete(reading, turn, event, /*is_in_background=*/true);
+    }
   }
+}
+
+Reading* GetReading() {
+  static Reading* const reading = [] {
+    grpc_init();
+    auto* const made = new Reading;
+    made->queue = grpc_completion_queue_create_for_next(nullptr);
+    for (int i = 0; i < kThreads; ++i) StartThread(made);
+    return made;
+  }();
+  return reading;
 }
 
 }  // namespace
 
-grpc_completion_queue* Queue() {
-  static grpc_completion_queue* const queue = [] {
-    grpc_init();
-    grpc_completion_queue* const made = grpc_completion_queue_create_for_next(nullptr);
-    for (int i = 0; i < kThreads; ++i) std::thread([made] { Run(made); }).detach();
-    return made;
-  }();
-  return queue;
+grpc_completion_queue* Queue() { return GetReading()->queue; }
+
+void LetOthersRead() {
+  if (t_completing.turn == 0) return;
+  GetReading()->turn.Give(std::exchange(t_completing.turn, 0), Turn::Reason::kReadsNoMore);
+}
+
+void KeepThread() {
+  if (t_completing.turn == 0) return;
+  GetReading()->turn.Give(std::exchange(t_completing.turn, 0), Turn::Reason::kWorks);
+}
+
+void Help(millstream_is_done is_done, void* user) {
+  if (is_done(user) != 0) return;
+  Reading* const reading = GetReading();
+  const gpr_timespec end = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                        gpr_time_from_millis(kHelpPatienceMillis, GPR_TIMESPAN));
+  while (true) {
+    const Turn::Number turn = reading->turn.TakeToHelp(end);
+    if (turn == 0) return;
+    bool has_turn = true;
+    while (has_turn && is_done(user) == 0) {
+      const grpc_event event = Next(*reading, end);
+      if (event.type != GRPC_OP_COMPLETE) {
+        return reading->turn.Give(turn, Turn::Reason::kReadsNoMore);
+      }
+      has_turn = Complete(reading, turn, event, /*is_in_background=*/false);
+    }
+    if (has_turn) {
+      const bool is_kept = t_completing.is_in_background;
+      return reading->turn.Give(turn, is_kept ? Turn::Reason::kWorks : Turn::Reason::kHasAnswer);
+    }
+    if (is_done(user) != 0) return;
+  }
 }
 
 }  // namespace millstream::network

@@ -136,6 +136,7 @@ class ServerCall final : public Completion {
   // Answers a request, and waits for the next one if there may be one. Null: it is too large.
   void Respond(Bytes response) {
     if (response == nullptr) return Refuse(GRPC_STATUS_RESOURCE_EXHAUSTED, kTooLarge);
+    if (IsLarge(response.get())) LetOthersRead();
     response_ = std::move(response);
     std::array<grpc_op, 4> operations{};
     size_t n = AddFirstMetadata(operations.data());
@@ -217,6 +218,7 @@ class ServerCall final : public Completion {
       // A client that has no further request has closed its stream, or has gone.
       return has_many_ ? Refuse(GRPC_STATUS_OK, "") : RefuseMethod();
     }
+    if (IsLarge(request.get())) LetOthersRead();
     std::vector<millstream_slice> slices = ToSlices(std::move(request));
     if (has_many_ && !TakeMethod(&slices, &method_)) {
       Release(slices);

@@ -133,6 +133,7 @@ Stream::~Stream() {
 
 void Stream::Send(Bytes request) {
   const bool is_first = !std::exchange(has_begun_, true);
+  if (IsLarge(request.get())) LetOthersRead();
   request_ = std::move(request);
   response_ = nullptr;
   if (is_first && !Begin()) {
@@ -212,6 +213,7 @@ void Stream::OnMessages(bool ok) {
   }
   // Another call may use the stream by now, unless it has ended.
   if (is_answered) {
+    if (IsLarge(response.get())) LetOthersRead();
     std::vector<millstream_slice> slices = ToSlices(std::move(response));
     call->done(call->user, 0, "", slices.data(), slices.size());
   } else {

@@ -18,6 +18,7 @@
 
 #include "distributed_runtime/grpc/bytes.h"
 #include "distributed_runtime/grpc/client.h"
+#include "distributed_runtime/grpc/queue.h"
 #include "distributed_runtime/grpc/server.h"
 #include "gtest/gtest.h"
 
@@ -86,7 +87,9 @@ std::string Join(const millstream_slice* slices, size_t n) {
   return all;
 }
 
-// Answers a request to "Echo" with its bytes, and keeps one to "Hold" until it is answered.
+// Answers a request to "Echo" with its bytes, and keeps one to "Hold" until it is answered. Answers
+// requests to "Meet" when as many have come as their bytes say: their handlers wait for each other.
+// Those to "KeepAndMeet" keep their threads.
 class EchoServer {
  public:
   EchoServer() : EchoServer(/*idle_ms=*/3'600'000) {}
@@ -124,6 +127,10 @@ class EchoServer {
                      size_t n) {
     auto* const server = static_cast<EchoServer*>(user);
     const std::string bytes = Join(slices, n);
+    if (std::string(method) == "KeepAndMeet") KeepThread();
+    if (std::string(method) == "KeepAndMeet" || std::string(method) == "Meet") {
+      server->Meet(std::stoi(bytes));
+    }
     {
       const std::lock_guard<std::mutex> lock(server->mutex_);
       if (std::string(method) == "Hold") {
@@ -138,11 +145,19 @@ class EchoServer {
     RespondTo(call, answer.data(), answer.size());
   }
 
+  void Meet(int count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++met_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return met_ >= count; });
+  }
+
   void* server_ = nullptr;
   int32_t port_ = 0;
   std::string address_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  int met_ = 0;
   std::map<std::string, void*> held_;  // calls, by their bytes
   std::vector<void*> streams_;
 };
@@ -170,6 +185,17 @@ class Asked {
     EXPECT_EQ(ends_, 1);
     return code_;
   }
+  // The thread takes messages in the meantime. Returns which thread has taken the end.
+  std::thread::id HelpAndAwait() {
+    const millstream_is_done is_done = [](void* user) {
+      auto* const asked = static_cast<Asked*>(user);
+      const std::lock_guard<std::mutex> lock(asked->mutex_);
+      return asked->ends_ > 0 ? 1 : 0;
+    };
+    Help(is_done, this);
+    Await();
+    return thread_;
+  }
   const std::string& answer() const { return answer_; }    // after Await
   const std::string& message() const { return message_; }  // after Await
 
@@ -182,6 +208,7 @@ class Asked {
     asked->code_ = code;
     asked->message_ = message;
     asked->answer_ = std::move(answer);
+    asked->thread_ = std::this_thread::get_id();
     ++asked->ends_;
     asked->ended_.notify_all();
   }
@@ -193,6 +220,7 @@ class Asked {
   int code_ = -1;
   std::string answer_;
   std::string message_;
+  std::thread::id thread_;
 };
 
 class StreamsTest : public testing::Test {
@@ -424,6 +452,62 @@ TEST(IdleConnectionTest, OneThatAsksForNothingIsEndedAndThatOfAPeerIsNot) {
   EXPECT_EQ(held.Await(), 0);
   EXPECT_EQ(held.answer(), "answer");
   Disconnect(channel);
+}
+
+// ---- Threads ----
+
+// For the first answers a thread of the queue may read already.
+TEST_F(StreamsTest, AThreadThatWaitsForAnswersReadsThem) {
+  std::thread::id reader;
+  do {
+    Asked asked(channel_, "Echo", "x");
+    reader = asked.HelpAndAwait();
+    EXPECT_EQ(asked.answer(), "x");
+  } while (reader != std::this_thread::get_id());
+}
+
+TEST_F(StreamsTest, ThreadsThatHelpAtTheSameTimeHaveTheirOwnAnswers) {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 200;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (int round = 0; round < kRounds; ++round) {
+        // One of them is large: its reader lets another thread read.
+        const size_t size = round % 8 == 0 ? size_t{100'000} : size_t{10};
+        const std::string request(size, static_cast<char>('a' + t));
+        Asked asked(channel_, "Echo", request);
+        asked.HelpAndAwait();
+        EXPECT_TRUE(asked.answer() == request) << t;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(StreamsTest, AnswersComeWhileTheThreadThatWaitedDoesSomethingElse) {
+  Asked helped(channel_, "Echo", "x");
+  helped.HelpAndAwait();
+  Asked other(channel_, "Echo", "y");
+  EXPECT_EQ(other.Await(), 0);  // without help
+}
+
+TEST_F(StreamsTest, HandlersThatKeepTheirThreadsDoNotStopOthers) {
+  std::vector<std::unique_ptr<Asked>> calls;
+  for (int i = 0; i < 5; ++i) {
+    calls.push_back(std::make_unique<Asked>(channel_, "KeepAndMeet", "5"));
+  }
+  for (const auto& call : calls) EXPECT_EQ(call->Await(), 0);
+}
+
+// They must not do that, but pings of peers are answered all the same.
+TEST_F(StreamsTest, HandlersThatTakeLongDoNotStopOthers) {
+  Asked first(channel_, "Meet", "3");
+  Asked second(channel_, "Meet", "3");
+  Asked third(channel_, "Meet", "3");
+  EXPECT_EQ(first.Await(), 0);
+  EXPECT_EQ(second.Await(), 0);
+  EXPECT_EQ(third.Await(), 0);
 }
 
 // ---- Channels that cannot be used ----
