@@ -287,10 +287,12 @@ absl::Duration SimNetwork::LatencyOfAnswer(const SimCall& call) {
   return LatencyOf(key) + (is_late ? kLate : absl::ZeroDuration());
 }
 
+std::string SimNetwork::NoAnswer(const SimCall& call, const std::string& text) {
+  return absl::StrCat("no answer from ", AddressOf(call.to_task), ": ", text);
+}
+
 void SimNetwork::Refuse(const std::shared_ptr<SimCall>& call, const std::string& text) {
-  const std::string address = AddressOf(call->to_task);
-  EndAt(threads_.now() + kNotice, call,
-        absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", text)));
+  EndAt(threads_.now() + kNotice, call, absl::UnavailableError(NoAnswer(*call, text)));
 }
 
 void SimNetwork::EndAt(absl::Time time, const std::shared_ptr<SimCall>& call,
@@ -322,7 +324,7 @@ void SimNetwork::Lose(const std::shared_ptr<SimCall>& call, const std::string& t
   call->is_request_lost = true;
   call->is_response_lost = true;
   if (sabotage_ == Sabotage::kUnwatched && call->method == "WatchMaster") return;
-  Refuse(call, text);
+  EndAt(threads_.now() + kNotice, call, PeerLost(NoAnswer(*call, text)));
 }
 
 void SimNetwork::End(int task) {

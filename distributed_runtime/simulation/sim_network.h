@@ -93,11 +93,13 @@ class SimNetwork {
   void Hand(const std::shared_ptr<SimCall>& call, bool answers);
   void Answer(const std::shared_ptr<SimCall>& call, const Status& status, Payload response);
   static absl::Duration LatencyOfAnswer(const SimCall& call);
-  // What is on its way is lost, and who asked is told so.
+  // There was a connection: what is on its way is lost, and who asked is told so (PeerLost).
   void Lose(const std::shared_ptr<SimCall>& call, const std::string& text);
   bool Withhold(const std::shared_ptr<SimCall>& call);
   Payload OldPiece(const SimCall& call, const Payload& piece);
-  // The call ends with UNAVAILABLE soon, and the address, as with the other transports.
+  // As the other transports say it, with the address.
+  static std::string NoAnswer(const SimCall& call, const std::string& text);
+  // Nobody took the request: the call ends with UNAVAILABLE soon.
   void Refuse(const std::shared_ptr<SimCall>& call, const std::string& text);
   // The same at a given time, by any status.
   void EndAt(absl::Time time, const std::shared_ptr<SimCall>& call, const Status& status);

@@ -373,9 +373,11 @@ TEST(SimSumLedgerTest, ASumWithoutTheMemberIsOfNoMeeting) {
 }
 
 TEST_F(ScheduleTest, SumsEndRightAndLeaveNothing) {
+  std::vector<uint64_t> seeds = {403};  // which found something once
+  for (uint64_t seed = 0; seed < 100; ++seed) seeds.push_back(seed);
   int64_t sums = 0;
   int64_t failed = 0;
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (const uint64_t seed : seeds) {
     const ScheduleResult result = RunSumSchedule(seed);
     EXPECT_THAT(result.findings, IsEmpty()) << "seed " << seed;
     sums += result.steps;
