@@ -151,6 +151,12 @@ Status ElementwiseFusion::Fuse(const Cluster& cluster) {
     results.push_back(number);
     outputs.push_back(value);
   }
+  // What others only wait for, and nobody reads.
+  if (outputs.empty()) {
+    const Output& value = ops_.op(cluster.members.back()).outputs[0];
+    results.push_back(numbers.at(value));
+    outputs.push_back(value);
+  }
   AttrMap attrs;
   SetAttr(&attrs, "N", static_cast<int64_t>(inputs.size()));
   SetAttr(&attrs, "M", static_cast<int64_t>(outputs.size()));

@@ -54,6 +54,12 @@ TEST_F(FuseElementwiseTest, WhatIsFetchedOrReadElsewhereIsGivenToo) {
   EXPECT_EQ(Saved({b, sum}), 1);
 }
 
+// A target, or an assertion in front of others: nobody reads the value.
+TEST_F(FuseElementwiseTest, WhatIsOnlyAwaitedBecomesOneInstruction) {
+  const Output x = Fed("x", {9});
+  EXPECT_EQ(Saved({}, {Op("Exp", {Op("Neg", {x})}).node}), 1);
+}
+
 // Sum reads a member and a later member reads the sum: it must run in between.
 TEST_F(FuseElementwiseTest, AWayThroughAnotherOperationIsKept) {
   const Output x = Fed("x", {9});
