@@ -140,7 +140,7 @@ class Enclosure:
             return tensor
         entered = self._entered.get(tensor.packed)
         if entered is None:
-            with self.outside([tensor.op]):
+            with self.outside():
                 entered = self._enter(tensor, name)
             self._inside.add(entered.op.node)
             self._entered[tensor.packed] = entered
@@ -185,7 +185,10 @@ class CondBranch(Enclosure):
         self.graph.note_in_branch(node)
 
     def _enter(self, tensor: Tensor, name: str) -> Tensor:
-        entered = self._add("Switch", name, [tensor, self.pred], ())
+        value = tensor if self._outer is None else self._outer.inputs_of(name, [tensor])[0]
+        # It stands with the value, whatever device the branch asks for.
+        with self.graph.colocate_with(value.op, ignore_existing=True):
+            entered = self._add("Switch", name, [value, self.pred], ())
         self.graph.note_in_branch(entered.node)
         return entered.outputs[int(self.taken)]
 

@@ -286,3 +286,23 @@ def test_sessions_fetch_nothing_of_a_branch(sess: Any) -> None:
             sess.run(fetch, {pred: True})
     assert sess.run(result, {pred: True}) == 7.0
     assert sess.run(result, {pred: True, inside[0]: 1.0}) == 2.0
+
+
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_a_branch_takes_a_tensor_of_another_device(is_inner: bool) -> None:
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            x = tf.constant([1.0, 2.0])
+        pred = tf.placeholder(tf.bool, [])
+
+        def doubled() -> Any:
+            return tf.cond(pred, lambda: x * 2.0, lambda: x) if is_inner else x * 2.0
+
+        with tf.device("/cpu:0"):
+            result = tf.cond(pred, doubled, lambda: x + 5.0)
+        switch = _operation("cond/add/Switch")
+        assert switch.device.endswith("CPU:1")
+        assert switch.colocation_groups() == [b"loc:@Const"]
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
+            assert sess.run(result, {pred: True}).tolist() == [2.0, 4.0]
+            assert sess.run(result, {pred: False}).tolist() == [6.0, 7.0]

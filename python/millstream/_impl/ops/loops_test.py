@@ -237,3 +237,22 @@ def test_a_loop_that_never_ends_ends_at_the_time_limit(sess: Any) -> None:
     loop = tf.while_loop(lambda i: True, lambda i: i + 1, [0])
     with pytest.raises(tf.errors.DeadlineExceededError):
         sess.run(loop, options=tf.RunOptions(timeout_in_ms=200))
+
+
+def test_a_loop_takes_a_tensor_of_another_device() -> None:
+    with tf.Graph().as_default() as graph:
+        with tf.device("/cpu:1"):
+            x = tf.constant([1.0, 2.0])
+        with tf.device("/cpu:0"):
+            result = tf.while_loop(
+                lambda i, _: i < 3,
+                lambda i, y: (i + 1, tf.cond(i > 1, lambda: y * x, lambda: y + x)),
+                [0, tf.zeros([2])],
+            )[1]
+        enters = [op for op in graph.get_operations() if op.type == "Enter" and op.inputs[0] is x]
+        assert enters
+        for enter in enters:
+            assert enter.device.endswith("CPU:0")
+            assert enter.colocation_groups() == [b"loc:@" + enter.name.encode()]
+        with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as sess:
+            assert sess.run(result).tolist() == [2.0, 8.0]
