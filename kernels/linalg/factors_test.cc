@@ -474,6 +474,30 @@ TYPED_TEST(FactorsTest, EigenvaluesWithoutVectorsAreTheSame) {
   }
 }
 
+// The errors of the large one keep the first of the small ones from settling for long.
+TYPED_TEST(FactorsTest, ManySmallEigenvaluesBesideALargeOneAreFound) {
+  using T = TypeParam;
+  constexpr double kSmall = 1e-12;
+  for (int64_t n = 80; n < 140; n += 2) {
+    const Matrix<T> factor = Random<T>(n, 1);
+    Matrix<T> x = factor.Times(factor.Adjoint());
+    double large = kSmall;
+    for (int64_t i = 0; i < n; ++i) {
+      large += std::real(x.at(i, i));
+      x.at(i, i) += kSmall;
+    }
+    KernelTester t("SelfAdjointEigV2");
+    t.Attr("T", ms::DTypeOf<T>()).Attr("compute_v", false);
+    t.Outputs({ms::DTypeOf<T>(), ms::DTypeOf<T>()});
+    t.Input<T>({n, n}, x.elements);
+    ASSERT_TRUE(IsOk(t.Run())) << n;
+    Matrix<T> expected(n, 1);
+    std::fill(expected.elements.begin(), expected.elements.end(), T(kSmall));
+    expected.at(n - 1, 0) = T(large);
+    Matrix<T>(n, 1, t.Output<T>(0)).ExpectNear(expected);
+  }
+}
+
 TYPED_TEST(FactorsTest, ARootTimesItselfIsTheMatrix) {
   using T = TypeParam;
   for (const int64_t n : {1, 5, 130}) {

@@ -66,15 +66,17 @@ void StepQl(int64_t l, int64_t m, double* d, double* e, const Rows& rows) {
 }
 
 bool DiagonalizeByQl(int64_t n, double* d, double* e, const Rows& rows, Stop* stop) {
-  constexpr int kMostSteps = 60;
+  // Of all values together: beside a large one, the first of many small ones may take long, and the
+  // others are near then.
+  int64_t steps = 60 * n;
   e[n - 1] = 0;
   for (int64_t l = 0; l < n; ++l) {
-    if (n >= kStoppableSize && (*stop)()) return false;
-    for (int step = 0;; ++step) {
+    for (;; --steps) {
+      if (n >= kStoppableSize && (*stop)()) return false;
       int64_t m = l;
       while (m + 1 < n && std::fabs(e[m]) > Negligible(d[m], d[m + 1])) ++m;
       if (m == l) break;
-      if (step == kMostSteps) return false;
+      if (steps == 0) return false;
       StepQl(l, m, d, e, rows);
     }
   }
