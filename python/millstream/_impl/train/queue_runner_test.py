@@ -89,7 +89,6 @@ def test_an_error_reaches_the_coordinator(session: tf.Session) -> None:
     assert runner.exceptions_raised == []
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_step_that_is_cancelled_after_the_join_is_no_error(
     session: tf.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +109,7 @@ def test_a_step_that_is_cancelled_after_the_join_is_no_error(
     assert raised == []
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_error_without_a_coordinator_is_kept(session: tf.Session) -> None:
     queue = tf.FIFOQueue(3, [tf.float32])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.placeholder(tf.float32, []))])
