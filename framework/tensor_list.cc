@@ -57,8 +57,10 @@ Status TensorList::CheckElement(const Tensor& element, const char* mistake) cons
 Status TensorList::GrowTo(int64_t size) {
   constexpr int64_t kChecked = int64_t{1} << 16;
   if (size - end_of_set() > kChecked) {
-    const size_t bytes = static_cast<size_t>(size) * sizeof(Tensor);
-    void* const memory = HostAllocator()->Allocate(bytes);
+    // The bytes of a vector's largest size can be counted.
+    const bool is_countable = static_cast<size_t>(size) <= elements_.max_size();
+    const size_t bytes = is_countable ? static_cast<size_t>(size) * sizeof(Tensor) : 0;
+    void* const memory = is_countable ? HostAllocator()->Allocate(bytes) : nullptr;
     if (memory == nullptr) {
       return errors::ResourceExhausted("OOM: no memory for a tensor list of ", size, " elements");
     }

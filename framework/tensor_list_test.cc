@@ -72,9 +72,13 @@ TEST(TensorListTest, UnsetElementsTakeNoMemory) {
 }
 
 TEST(TensorListTest, ALengthWithoutMemoryIsAnError) {
-  TensorList list(DataType::kFloat, PartialShape({2}));
-  list.Resize(int64_t{1} << 50);
-  EXPECT_TRUE(absl::IsResourceExhausted(list.Set((int64_t{1} << 50) - 1, Pair(1, 2))));
+  // From 2^59 on, 64 bits do not count the bytes.
+  for (const int64_t size : {int64_t{1} << 50, int64_t{1} << 59, int64_t{1} << 62,
+                             std::numeric_limits<int64_t>::max()}) {
+    TensorList list(DataType::kFloat, PartialShape({2}));
+    list.Resize(size);
+    EXPECT_TRUE(absl::IsResourceExhausted(list.Set(size - 1, Pair(1, 2)))) << size;
+  }
 }
 
 TEST(TensorListTest, AListOfOneCellIsChangedInPlace) {
