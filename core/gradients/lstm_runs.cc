@@ -224,13 +224,15 @@ MILLSTREAM_GRADIENT("BlockLSTMV2", LstmGradient<&kLstmGradV2>);
 // outside in each step.
 class BackwardSteps final : public GraphRegion {
  public:
-  // The loop is named below the scope of `outside`.
+  // The loop is named below the scope of `outside`, and its nodes are where those of `outside` are.
   explicit BackwardSteps(GraphBuilder* outside)
       : outside_(outside),
         frame_nodes_(outside->graph(), outside->scope()),
         body_(outside->graph(), outside->scope()),
         frame_(&frame_nodes_, this,
                outside->graph()->UniqueName(absl::StrCat(outside->scope(), "/steps")), 10) {
+    frame_nodes_.StandBeside(*outside);
+    body_.StandBeside(*outside);
     body_.set_region(this);
   }
 
@@ -402,6 +404,8 @@ Status LstmGradGradient(GradientContext* context) {
   MS_RETURN_IF_ERROR(builder->status());
   GradientOptions options;
   options.scope = builder->scope();
+  options.source = builder->source();
+  options.colocate_with_forward = builder->requests_place();
   const std::vector<Output> xs(inputs.begin() + 1, inputs.end());
   MS_ASSIGN_OR_RETURN(const std::vector<Gradient> dx,
                       AddGradients(builder->graph(), ys, xs, dys, options));

@@ -62,6 +62,15 @@ class GraphBuilder {
   void set_colocation(std::vector<std::string> groups) { colocation_ = std::move(groups); }
   void set_source(std::string source) { source_ = std::move(source); }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+  // New nodes get the device, the colocation groups and the source that those of `other` get.
+  void StandBeside(const GraphBuilder& other) {
+    device_ = other.device_;
+    colocation_ = other.colocation_;
+    source_ = other.source_;
+  }
+  // True if new nodes request a device or join colocation groups.
+  bool requests_place() const { return !device_.empty() || !colocation_.empty(); }
+  const std::string& source() const { return source_; }
   // New nodes belong to this region, which must outlive the builder or be replaced; null: the graph
   // as a whole. Returns the region before.
   GraphRegion* set_region(GraphRegion* region) { return std::exchange(region_, region); }

@@ -237,3 +237,16 @@ def test_a_run_in_a_loop_is_differentiated_once() -> None:
     (first,) = tf.gradients(y, state)
     with pytest.raises(tf.errors.UnimplementedError, match="BlockLSTMGrad in a loop cannot be"):
         tf.gradients(first, state)
+
+
+def test_second_derivatives_of_a_run_stand_where_it_does() -> None:
+    inputs = [tf.constant(array, tf.float32) for array in _RUN]
+    with tf.device("/cpu:0"):
+        h = gen_ops.block_lstm(tf.constant(_TIME, tf.int64), *inputs)[6]
+    first = tf.gradients(h, inputs, colocate_gradients_with_ops=True)
+    before = len(tf.get_default_graph().get_operations())
+    tf.gradients(first[3], inputs[3], colocate_gradients_with_ops=True)
+    made = tf.get_default_graph().get_operations()[before:]
+    computing = [op for op in made if op.type in ("MatMul", "SigmoidGrad", "TanhGrad")]
+    assert {op.type for op in computing} == {"MatMul", "SigmoidGrad", "TanhGrad"}
+    assert {op.device for op in computing} == {h.op.device}
