@@ -79,7 +79,7 @@ struct TransposedLoop {
   static void AddRows(const TransposedProduct& product, TileOperands tile) {
     int64_t left = product.rows;
     left = AddTiles<kMostRows<kBytes>, kVectors>(product, left, &tile);
-    if constexpr (kMostRows < kBytes >> 8) left = AddTiles<8, kVectors>(product, left, &tile);
+    if constexpr ((kMostRows<kBytes>) > 8) left = AddTiles<8, kVectors>(product, left, &tile);
     left = AddTiles<4, kVectors>(product, left, &tile);
     left = AddTiles<2, kVectors>(product, left, &tile);
     AddTiles<1, kVectors>(product, left, &tile);
