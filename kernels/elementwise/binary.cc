@@ -51,16 +51,23 @@ bool NarrowRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* 
   return refused;
 }
 
-// As the loops, past the caches.
+// As the loops, past the caches. Short rows share a tile: a copy of less than a few lines takes
+// longer than what it saves.
 bool StreamRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* x, const void* y,
                 void* out, const RowBlock& block, int64_t columns) {
+  constexpr int64_t kLeastBytes = 512;
   const BinaryLoop loop = LoopFor(*call.functions, inner);
+  if (block.rows * columns * call.result_bytes < kLeastBytes) {
+    return loop(x, y, out, block, columns);
+  }
   const int64_t x_stride = inner == BroadcastPlan::Inner::kOnlyY ? 0 : 1;
   const int64_t y_stride = inner == BroadcastPlan::Inner::kOnlyX ? 0 : 1;
   const int64_t tile_elements = kStreamedTileBytes / call.result_bytes;
+  const int64_t tile_rows = std::max<int64_t>(1, tile_elements / columns);
   alignas(64) char tile[kStreamedTileBytes];
   bool refused = false;
-  for (int64_t row = 0; row < block.rows; ++row) {
+  for (int64_t row = 0; row < block.rows; row += tile_rows) {
+    const int64_t rows = std::min(tile_rows, block.rows - row);
     char* const to =
         static_cast<char*>(out) + (block.output_offset + row * columns) * call.result_bytes;
     for (int64_t begin = 0; begin < columns; begin += tile_elements) {
@@ -68,11 +75,11 @@ bool StreamRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* 
       const RowBlock part{block.x_offset + row * block.x_step + begin * x_stride,
                           block.y_offset + row * block.y_step + begin * y_stride,
                           0,
-                          1,
-                          0,
-                          0};
+                          rows,
+                          block.x_step,
+                          block.y_step};
       refused |= loop(x, y, tile, part, n);
-      StreamCopy(tile, n * call.result_bytes, to + begin * call.result_bytes);
+      StreamCopy(tile, rows * n * call.result_bytes, to + begin * call.result_bytes);
     }
   }
   EndStreaming();

@@ -54,6 +54,20 @@ TEST_F(StreamedTest, AColumnIsSubtractedFromEach) {
   }
 }
 
+// Many of which share a tile.
+TEST_F(StreamedTest, ShortRows) {
+  constexpr int64_t kShort = 3;
+  constexpr int64_t kMany = kRows * kColumns / kShort;
+  const std::vector<float> x(x_.begin(), x_.begin() + kMany * kShort);
+  const std::vector<float> row = {1, 20, 300};
+  KernelTester t("AddV2");
+  t.Attr("T", MS_FLOAT32).Threads(2);
+  t.Input<float>({kMany, kShort}, x).Input<float>({kShort}, row);
+  ASSERT_TRUE(IsOk(t.Run()));
+  const std::vector<float> sums = t.Output<float>(0);
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(sums[i], x[i] + row[i % kShort]) << i;
+}
+
 TEST_F(StreamedTest, ResultsOfAnotherType) {
   const std::vector<float> y = Counting(kRows * kColumns, 1019);
   KernelTester t("Less");
