@@ -86,10 +86,13 @@ bool StreamRows(const BinaryCall& call, BroadcastPlan::Inner inner, const void* 
   return refused;
 }
 
-// Whether a call with these operands writes its results so.
+// Whether a call with these operands writes its results so. Rows of less than a line take longer
+// than the memory.
 bool StreamsResults(const BinaryCall& call, const BroadcastPlan& plan, const void* x, const void* y,
                     const void* out) {
+  constexpr int64_t kLine = 64;
   if (call.format != nullptr || out == x || out == y) return false;
+  if (plan.rank > 1 && plan.columns() * call.result_bytes < kLine) return false;
   const int64_t operands = (plan.x_fills ? 1 : 0) + (plan.y_fills && x != y ? 1 : 0);
   return IsStreamed(operands * plan.size * call.operand_bytes, plan.size * call.result_bytes);
 }
