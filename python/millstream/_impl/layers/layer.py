@@ -17,7 +17,7 @@ from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.stacks import session_or_default
-from millstream._impl.layers import configuration, keras_style
+from millstream._impl.layers import configuration, keras_style, layer_tree
 from millstream._impl.layers.configuration import REGULARIZER
 from millstream._impl.layers.input_spec import InputSpec as InputSpec
 from millstream._impl.layers.layer_record import LayerRecord
@@ -96,7 +96,7 @@ class Layer(LayerRecord):
             raise TypeError(f"a layer has no argument {next(iter(kwargs))!r}")
         if name is not None and not isinstance(name, (str, scope_of_variables.VariableScope)):
             raise TypeError(f"name: expected a name or a scope, got {name!r}")
-        self.trainable = trainable
+        self._trainable = trainable
         self.built = False
         self.input_spec: InputSpec | None = None
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -146,16 +146,24 @@ class Layer(LayerRecord):
         return self._graph
 
     @property
+    def trainable(self) -> bool:
+        """Whether optimizers change its variables; set, it is that of the layers in it too."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        for each in layer_tree.layers_in(self):
+            each._trainable = value
+
+    @property
     def trainable_weights(self) -> list[Any]:
-        """The variables that optimizers change."""
-        return list(self._trainable_weights) if self.trainable else []
+        """The variables that optimizers change, then those of layers in it."""
+        return layer_tree.trainable_weights(self)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The other variables."""
-        if self.trainable:
-            return list(self._non_trainable_weights)
-        return self._trainable_weights + self._non_trainable_weights
+        return layer_tree.non_trainable_weights(self)
 
     @property
     def weights(self) -> list[Any]:

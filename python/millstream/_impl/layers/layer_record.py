@@ -9,38 +9,46 @@ from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Operation
 from millstream._impl.graph.tensor_like import TensorLike
+from millstream._impl.layers import layer_tree
 from millstream._impl.ops import nest
+from millstream._impl.variables import modules
 
 
-class LayerRecord:
+class LayerRecord(modules.Searched):
     """The part of a layer that remembers its calls."""
 
     _name: Any
+    _unsearched = ("_calls", "_losses", "_updates")
 
     def __init__(self) -> None:
         self._losses: list[tuple[Any, Any]] = []  # each with the input that it is of, or None
         self._updates: list[tuple[Any, Any]] = []
         self._calls: list[tuple[Any, Any]] = []  # the inputs and outputs of each
 
-    # ---- Losses and updates ----
+    # ---- Losses, updates and metrics ----
 
     @property
     def losses(self) -> list[Any]:
-        """The losses that it added."""
-        return [loss for loss, _ in self._losses]
+        """The losses that it and the layers in it added."""
+        return [loss for loss, _ in layer_tree.joined(self, "_losses")]
 
     @property
     def updates(self) -> list[Any]:
-        """The operations that change its variables, of all calls."""
-        return [update for update, _ in self._updates]
+        """The operations that change its variables and those of layers in it, of all calls."""
+        return [update for update, _ in layer_tree.joined(self, "_updates")]
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics that belong to it: none, those of `tf.metrics` are no part of layers."""
+        return []
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """The losses that depend on `inputs`; with None those that depend on no input."""
-        return _of_inputs(self._losses, inputs)
+        return _of_inputs(layer_tree.joined(self, "_losses"), inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
         """The updates that depend on `inputs`; with None those that depend on no input."""
-        return _of_inputs(self._updates, inputs)
+        return _of_inputs(layer_tree.joined(self, "_updates"), inputs)
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add losses, a list or one; they join the collection of those of regularizers.
@@ -81,6 +89,26 @@ class LayerRecord:
     def output(self) -> Any:
         """What it gave; AttributeError unless it was called once."""
         return self._only_call("output")[1]
+
+    @property
+    def input_mask(self) -> Any:
+        """The mask of `input`: None, one for each where it is a list, for tensors have no masks."""
+        return _no_masks(self._only_call("input_mask")[0])
+
+    @property
+    def output_mask(self) -> Any:
+        """The mask of `output`: None, one for each where it is a list."""
+        return _no_masks(self._only_call("output_mask")[1])
+
+    @property
+    def inbound_nodes(self) -> list[Any]:
+        """The calls in models of Keras that gave it inputs: none, for there are no such models."""
+        return []
+
+    @property
+    def outbound_nodes(self) -> list[Any]:
+        """The calls in models of Keras that took its outputs: none, as for `inbound_nodes`."""
+        return []
 
     @property
     def input_shape(self) -> Any:
@@ -173,6 +201,10 @@ def _depends(item: Any, given: set[int]) -> bool:
                 seen.add(one)
                 waiting.append(one)
     return False
+
+
+def _no_masks(value: Any) -> Any:
+    return [None] * len(value) if isinstance(value, list) else None
 
 
 def _shapes(value: Any) -> Any:

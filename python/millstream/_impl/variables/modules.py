@@ -18,8 +18,20 @@ from millstream._impl.variables.variables import Variable
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+class Searched:
+    """What `submodules` finds, and what is searched for more: a module or a layer."""
+
+    # The attributes that hold nothing of its own.
+    _unsearched: tuple[str, ...] = ()
+
+    @property
+    def submodules(self) -> tuple[Any, ...]:
+        """The modules and layers in its attributes, then those in these."""
+        return tuple(one for one in _owned_by(self) if isinstance(one, Searched))
+
+
 @public("Module")
-class Module:
+class Module(Searched):
     """An object that finds the variables and modules in its attributes.
 
     Parameters
@@ -77,11 +89,6 @@ class Module:
         """Those of `variables` that optimizers change."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
-    @property
-    def submodules(self) -> tuple[Any, ...]:
-        """The modules in its attributes, then those in these."""
-        return tuple(one for one in _owned_by(self) if isinstance(one, Module))
-
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
         """Let a method run in the `name_scope` of its object.
@@ -100,21 +107,23 @@ class Module:
         return in_scope
 
 
-def _owned_by(module: Module) -> Iterator[Any]:
+def _owned_by(module: Searched) -> Iterator[Any]:
     """What the attributes of a module and of the modules in it hold, breadth first, each once."""
     queue: list[Any] = [module]
     seen = {id(module)}
     for one in queue:
         for attribute, value in sorted(vars(one).items()):
+            if attribute in one._unsearched:
+                continue
             for leaf in _leaves(value, attribute, one):
                 # Layers and cells say which variables they have.
-                has_variables = hasattr(leaf, "trainable_variables")
+                has_variables = hasattr(leaf, "trainable_variables") and hasattr(leaf, "variables")
                 inner = () if isinstance(leaf, Module) or not has_variables else leaf.variables
                 for found in (leaf, *inner):
                     if id(found) in seen:
                         continue
                     seen.add(id(found))
-                    if isinstance(found, Module):
+                    if isinstance(found, Searched):
                         queue.append(found)
                     yield found
 
