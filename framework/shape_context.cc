@@ -186,7 +186,8 @@ StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape
     const int64_t size = BroadcastDim(of_a, of_b);
     if (size == kNoBroadcast) {
       return errors::InvalidArgument("Incompatible shapes: ", a.ToString(), " vs. ", b.ToString(),
-                                     ", with sizes ", of_a, " and ", of_b, " in dimension ", -back);
+                                     ": Dimensions must be equal, but are ", of_a, " and ", of_b,
+                                     " in dimension ", -back);
     }
     result.set_dim(-back, size);
   }

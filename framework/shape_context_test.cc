@@ -155,7 +155,8 @@ TEST(BroadcastShapesTest, FollowsNumPysRule) {
   const Status status = BroadcastShapes({2, 3}, {2, 4}).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "Incompatible shapes: [2,3] vs. [2,4], with sizes 3 and 4 in dimension -1");
+            "Incompatible shapes: [2,3] vs. [2,4]: Dimensions must be equal, but are 3 and 4 in "
+            "dimension -1");
 }
 
 TEST(BroadcastShapesTest, AnUnknownSizeIsKnownAfterwardsUnlessTheOtherIsOne) {

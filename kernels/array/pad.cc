@@ -55,7 +55,7 @@ class Pad {
       const int64_t behind = IndexAt(paddings, 2 * int64_t{i} + 1);
       if (before < 0 || behind < 0) {
         return ms::InvalidArgument("paddings[", i, "] = [", before, ",", behind,
-                                   "] must not be negative");
+                                   "] must be non-negative");
       }
       int64_t& size = (*shape)[i];
       if (__builtin_add_overflow(size, before, &size) ||

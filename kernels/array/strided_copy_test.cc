@@ -174,7 +174,7 @@ TEST(PadTest, RefusesNegativePaddings) {
   t.Input<float>({2}, {1, 2}).Input<int32_t>({1, 2}, {-1, 0});
   const ms::Status status = t.Run();
   EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
-  EXPECT_EQ(status.message(), "paddings[0] = [-1,0] must not be negative");
+  EXPECT_EQ(status.message(), "paddings[0] = [-1,0] must be non-negative");
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ def _assert_rank_at_least_in_step() -> None:
     tf.Session().run(tf.assert_rank_at_least(x, 2), {x: [1.0, 2.0]})
 
 
+def _assert_negative_in_step() -> None:
+    x = tf.placeholder(tf.float32, name="my_tensor")
+    tf.Session().run(tf.assert_negative(x, message="fail"), {x: 1.0})
+
+
 def _run_unfed() -> None:
     p = tf.placeholder(tf.float32, [10, 10], name="p")
     tf.Session().run(tf.identity(p))
@@ -39,6 +44,17 @@ def _run_partition(partitions: Any, count: int) -> None:
 def _run_gather(indices: Any) -> None:
     fed = tf.placeholder(tf.int32)
     tf.Session().run(tf.gather(tf.zeros([3]), fed), {fed: indices})
+
+
+def _run_pad() -> None:
+    fed = tf.placeholder(tf.int32)
+    tf.Session().run(tf.pad(tf.zeros([2]), fed), {fed: [[-1, 0]]})
+
+
+def _run_cross_entropy_of_a_scalar() -> None:
+    fed = tf.placeholder(tf.int32)
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=fed, logits=tf.zeros([1, 3]))
+    tf.Session().run(loss, {fed: 0})
 
 
 def _run_arg_min_of_nothing() -> None:
@@ -132,6 +148,16 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         lambda: tf.assert_rank(_scalar(), 1, message="fail"),
     ),
     (
+        r"fail.*Condition x < 0 did not hold element-wise:.*x \(my_tensor:0\) =",
+        tf.errors.InvalidArgumentError,
+        _assert_negative_in_step,
+    ),
+    (
+        r"Condition x == y did not hold element-wise:",
+        tf.errors.InvalidArgumentError,
+        lambda: tf.assert_equal([1], [2]),
+    ),
+    (
         r"No variables",
         ValueError,
         lambda: tf.train.GradientDescentOptimizer(1.0).minimize(_scalar()),
@@ -171,6 +197,7 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         ValueError,
         lambda: tf.pad(tf.zeros([2]), [[-1, 0]]),
     ),
+    (r"must be non-negative", tf.errors.InvalidArgumentError, _run_pad),
     (
         r"must be evenly divisible by 17",
         ValueError,
@@ -178,6 +205,22 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ),
     (r"out of range", ValueError, lambda: tf.zeros([2])[0, 0]),
     (r"should evenly divide", ValueError, lambda: tf.split(tf.zeros([4]), 3)),
+    (
+        r"Dimensions must be equal, but are 3 and 2",
+        ValueError,
+        lambda: tf.assert_less(tf.placeholder(tf.int32, [3]), tf.placeholder(tf.int32, [2])),
+    ),
+    (
+        r"labels must be 1-D",
+        ValueError,
+        lambda: tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(labels=0, features=tf.zeros([1, 3])),
+    ),
+    (r"labels must be 1-D", tf.errors.InvalidArgumentError, _run_cross_entropy_of_a_scalar),
+    (
+        r"Rank mismatch",
+        ValueError,
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=0, logits=tf.zeros([1, 3])),
+    ),
     (r"is empty", tf.errors.InvalidArgumentError, _run_arg_min_of_nothing),
     # Queues, input threads and savers.
     (

@@ -198,10 +198,10 @@ def sparse_softmax_cross_entropy_with_logits(
             raise ValueError("logits: expected at least rank 1, got a scalar")
         if known is not None and classes.shape.ndims not in (None, known - 1):
             raise ValueError(
-                f"labels: expected rank {known - 1} for logits of rank {known}, got the shape "
-                f"{classes.shape} with logits of shape {scores.shape}\n  hint: labels are numbers "
-                "of classes, one for each row of logits; softmax_cross_entropy_with_logits takes "
-                "one-hot rows"
+                f"labels: Rank mismatch: expected rank {known - 1} for logits of rank {known}, "
+                f"got the shape {classes.shape} with logits of shape {scores.shape}\n"
+                "  hint: labels are numbers of classes, one for each row of logits; "
+                "softmax_cross_entropy_with_logits takes one-hot rows"
             )
         if known == 2 or classes.shape.ndims == 1:
             return op(scores, classes, name).loss

@@ -201,7 +201,8 @@ def _pair_assertion(
             left = convert_to_tensor(x, name="x")
             right = convert_to_tensor(y, left.dtype.base_dtype, "y")
             condition = _condition(holds, static, left, right)
-            shown = [f"x {relation} y is expected of x:", left, "and y:", right]
+            told = f"Condition x {relation} y did not hold element-wise:"
+            shown = [told, f"x ({left.name}) =", left, f"y ({right.name}) =", right]
             return _fail_or_assert(condition, shown if data is None else data, summarize, message)
 
     assertion.__doc__ = f"""An operation that fails unless ``x {relation} y`` for all elements.
@@ -255,7 +256,8 @@ def _sign_assertion(
         with scopes.name_scope(name, public_name, [x]):
             value = convert_to_tensor(x, name="x")
             zero = convert_to_tensor(0, value.dtype.base_dtype)
-            shown = [f"x {relation} 0 is expected of x:", value] if data is None else data
+            told = f"Condition x {relation} 0 did not hold element-wise:"
+            shown = [told, f"x ({value.name}) =", value] if data is None else data
             return pair(value, zero, shown, summarize, message)
 
     assertion.__doc__ = f"""An operation that fails unless ``x {relation} 0`` for all elements.

@@ -106,7 +106,8 @@ def gradients(
         Scope of the new operations.
     colocate_gradients_with_ops
         Whether each new operation is colocated with the operation whose gradient it computes, and a
-        sum of gradients with the operation that made the tensor.
+        sum of gradients that are on one device with the first of them. What several devices have is
+        summed beside the operation that made the tensor.
     gate_gradients, aggregation_method
         Hints, not used. The second is an `AggregationMethod`.
     stop_gradients

@@ -97,11 +97,26 @@ def test_gradients_are_colocated_with_the_operations_that_they_are_of() -> None:
     assert own.op.colocation_groups() == [b"loc:@" + own.op.name.encode()]
     total = tf.gradients(loss, w, colocate_gradients_with_ops=True)[0]
     assert total.op.type == "AddN"
-    assert total.op.colocation_groups() == [b"loc:@w"]
-    assert total.device == "/device:CPU:0"
+    assert total.op.colocation_groups() == [b"loc:@again"]
+    assert total.device == ""
     groups = {tensor.op.colocation_groups()[0] for tensor in total.op.inputs}
     assert groups == {b"loc:@product", b"loc:@again"}
     assert total.eval().tolist() == own.eval().tolist() == [[23.0], [46.0]]
+
+
+def test_gradients_of_one_device_are_summed_there_before_they_are_sent() -> None:
+    with tf.device("/cpu:0"):
+        x = tf.identity(tf.constant(3.0), name="x")
+    with tf.device("/cpu:1"):
+        squares = tf.square(x, name="a") + tf.square(x, name="b")
+    with tf.device("/cpu:2"):
+        far = tf.negative(x, name="c")
+    total = tf.gradients(squares + far, x, colocate_gradients_with_ops=True)[0]
+    assert (total.device, total.op.colocation_groups()) == ("/device:CPU:0", [b"loc:@x"])
+    near, other = total.op.inputs
+    assert near.op.type == "AddN"
+    assert (near.device, near.op.colocation_groups()) == ("/device:CPU:1", [b"loc:@b"])
+    assert (other.device, other.op.colocation_groups()) == ("/device:CPU:2", [b"loc:@c"])
 
 
 def test_the_gradient_is_that_of_a_weighted_sum() -> None:
