@@ -1,6 +1,7 @@
 #include "core/gradients/backward_walk.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -157,6 +158,30 @@ Gradient BackwardWalk::SumSlices(const std::vector<Gradient>& parts) {
   return Gradient{concat(values), concat(indices), parts[0].dense_shape};
 }
 
+Output BackwardWalk::Sum(const std::vector<Output>& parts) {
+  if (parts.size() == 1) return parts[0];
+  const Node* const sum = builder_.Variadic("AddN", {parts});
+  return sum == nullptr ? Output() : sum->output(0);
+}
+
+// Sums what one device has beside the first part there, so that a device sends one tensor to where
+// the sum of all is made.
+Output BackwardWalk::SumByDevice(const std::vector<Output>& parts) {
+  if (!builder_.ok()) return Output();
+  std::map<std::string, std::vector<Output>> parts_on;
+  for (const Output& part : parts) parts_on[graph_->Device(part.node)].push_back(part);
+  const std::string device = builder_.device();
+  const std::vector<std::string> colocation = builder_.colocation();
+  std::vector<Output> sums;
+  for (const auto& on_device : parts_on) {
+    StandBeside(on_device.second[0].node);
+    sums.push_back(Sum(on_device.second));
+  }
+  builder_.set_device(device);
+  builder_.set_colocation(colocation);
+  return Sum(sums);
+}
+
 // The sum over all readers of an output, made once.
 Gradient BackwardWalk::Total(const Output& output) {
   auto found = parts_.find(output);
@@ -171,8 +196,7 @@ Gradient BackwardWalk::Total(const Output& output) {
   } else {
     std::vector<Output> dense;
     for (const Gradient& part : parts) dense.push_back(DenseGradient(&builder_, part));
-    const Node* sum = builder_.Variadic("AddN", {dense});
-    total.values = sum == nullptr ? Output() : sum->output(0);
+    total.values = options_.colocate_with_forward ? SumByDevice(dense) : Sum(dense);
   }
   parts.assign(1, total);
   return total;

@@ -54,6 +54,8 @@ class BackwardWalk {
   StatusOr<Output> FirstGradient(int i, const Output& y, const Output& given);
   Gradient Total(const Output& output);
   Gradient SumSlices(const std::vector<Gradient>& parts);
+  Output Sum(const std::vector<Output>& parts);
+  Output SumByDevice(const std::vector<Output>& parts);
 
   // ---- Loops (loop_walk.cc) ----
   Status FindOwnLoop(const std::vector<Output>& ys);

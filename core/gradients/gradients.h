@@ -13,8 +13,9 @@ namespace millstream {
 struct GradientOptions {
   std::string scope = "gradients";     // nodes are named below it
   std::vector<Output> stop_gradients;  // taken as constants
-  // Gradient nodes request the device of their op and join its colocation groups. A sum of the
-  // gradients of an output joins the op of that output.
+  // Gradient nodes request the device of their op and join its colocation groups. Gradients of an
+  // output that are on one device are summed beside the first of them, and the sums of several
+  // devices beside the op of the output.
   bool colocate_with_forward = false;
   std::string source;  // the user's line
   // Functions for ops that the registry has none for; may be null.

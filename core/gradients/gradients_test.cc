@@ -335,11 +335,36 @@ TEST_F(GradientsTest, GradientsStandBesideTheirOpsWhereThatIsAskedFor) {
   options_.colocate_with_forward = true;
   const Gradient sum = Made({y}, {x})[0];
   ASSERT_EQ(sum.values.node->op().name, "AddN");
-  EXPECT_THAT(groups(sum.values), ElementsAre("loc:@x"));
+  EXPECT_THAT(groups(sum.values), ElementsAre("loc:@Neg"));
   EXPECT_THAT(groups(sum.values.node->input(0)), ElementsAre("loc:@Neg"));
   EXPECT_THAT(groups(sum.values.node->input(1)), ElementsAre("loc:@Exp"));
   const Gradient first = Made({y}, {y})[0];
   EXPECT_THAT(groups(first.values), ElementsAre("loc:@Mul"));
+}
+
+TEST_F(GradientsTest, GradientsOfOneDeviceAreSummedThereWhereTheyStandBesideTheirOps) {
+  builder_.set_device("/device:CPU:0");
+  const Output x = builder_.Op("Exp", {Floats("x")});
+  builder_.set_device("/device:CPU:1");
+  const Output a = builder_.Op("Tanh", {x});
+  const Output b = builder_.Op("Square", {x});
+  builder_.set_device("/device:CPU:2");
+  const Output c = builder_.Op("Neg", {x});
+  options_.colocate_with_forward = true;
+  const int first = graph_.num_nodes();
+  const Output sum = Made({a, b, c}, {x})[0].values;
+  ASSERT_EQ(CountSince(first, "AddN"), 2);
+  const auto groups = [](const Output& output) {
+    return output.node->Attr<std::vector<std::string>>("_class").value_or(
+        std::vector<std::string>());
+  };
+  EXPECT_EQ(graph_.Device(sum.node), "/device:CPU:0");
+  EXPECT_THAT(groups(sum), ElementsAre("loc:@Exp"));
+  const Output near = sum.node->input(0);
+  ASSERT_EQ(near.node->op().name, "AddN");
+  EXPECT_EQ(graph_.Device(near.node), "/device:CPU:1");
+  EXPECT_THAT(groups(near), ElementsAre("loc:@Square"));
+  EXPECT_EQ(graph_.Device(sum.node->input(1).node), "/device:CPU:2");
 }
 
 // A node that is colocated with another one passes that on, and not its own name.

@@ -237,8 +237,7 @@ Output BackwardWalk::DenseTotal(const std::vector<Output>& outputs) {
     if (!total.is_none()) parts.push_back(DenseGradient(&builder_, total));
   }
   if (parts.size() < 2) return parts.empty() ? Output() : InRegion(parts[0]);
-  const Node* const sum = builder_.Variadic("AddN", {parts});
-  return sum == nullptr ? Output() : sum->output(0);
+  return Sum(parts);
 }
 
 // Sets the gradients of the values after the loop. False if there are none.

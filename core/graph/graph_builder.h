@@ -60,6 +60,8 @@ class GraphBuilder {
   void set_control_inputs(std::vector<const Node*> controls) { controls_ = std::move(controls); }
   void set_device(std::string device) { device_ = std::move(device); }
   void set_colocation(std::vector<std::string> groups) { colocation_ = std::move(groups); }
+  const std::string& device() const { return device_; }
+  const std::vector<std::string>& colocation() const { return colocation_; }
   void set_source(std::string source) { source_ = std::move(source); }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   // New nodes get the device, the colocation groups and the source that those of `other` get.
