@@ -75,6 +75,26 @@ def test_group_stands_where_its_inputs_stand() -> None:
     assert parts == [("root/NoOp", "/task:0", [a]), ("root/NoOp_1", "/task:1", [c.op])]
 
 
+def test_a_tuple_leaves_its_tensors_where_they_are() -> None:
+    with tf.Graph().as_default():
+        with tf.device("/task:0"):
+            a = tf.constant(1.0, name="a")
+            rows = tf.IndexedSlices(tf.ones([1, 2], name="rows"), tf.constant([0]))
+        with tf.device("/task:1"):
+            b = tf.constant(1.0, name="b")
+            first, second, slices, nothing = tf.tuple([a, b, rows, None])
+        assert nothing is None
+        made = [first, second, slices.values]
+        assert [one.device for one in made] == ["/task:0", "/task:1", "/task:0"]
+        groups = [[b"loc:@a"], [b"loc:@b"], [b"loc:@rows"]]
+        assert [one.op.colocation_groups() for one in made] == groups
+        names = ["control_dependency", "control_dependency_1", "control_dependency_2"]
+        assert [one.op.name for one in made] == [f"tuple/{name}" for name in names]
+        gate = first.op.control_inputs[0]
+        assert gate.name == "tuple/group_deps"
+        assert all(one.op.control_inputs == [gate] for one in made)
+
+
 def test_group_waits_for_all() -> None:
     a, b = tf.no_op(), tf.constant(1.0)
     both = tf.group(a, [b], name="both")

@@ -106,7 +106,7 @@ def _flat(items: Any) -> Any:
 def tuple(  # noqa: A001  (the public name)
     tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None
 ) -> list[Any]:
-    """The tensors again, each of which is there when all are.
+    """The tensors again, where they are, each of which is there when all are.
 
     Parameters
     ----------
@@ -150,7 +150,9 @@ def _operation(item: Any) -> Any:
 
 def _after(gate: Operation, item: Any) -> Any:
     if isinstance(item, TensorLike):
-        return with_dependencies([gate], item)
+        # Where the tensor is, so that waiting for the others does not move it.
+        with gate.graph.colocate_with(item.op):
+            return with_dependencies([gate], item, "control_dependency")
     return gate if isinstance(item, Operation) else None
 
 
