@@ -1,5 +1,9 @@
 #include "distributed_runtime/grpc/turn.h"
 
+#include <pthread.h>
+
+#include <ctime>
+
 namespace millstream::network {
 namespace {
 
@@ -23,30 +27,50 @@ gpr_timespec AfterLongCompletion(gpr_timespec begin) {
 
 gpr_timespec Never() { return gpr_inf_future(GPR_CLOCK_MONOTONIC); }
 
+void InitSteady(pthread_cond_t* condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+// Until the time, or a signal.
+void Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, gpr_timespec end) {
+  if (gpr_time_cmp(end, Never()) == 0) {
+    pthread_cond_wait(condition, mutex);
+    return;
+  }
+  timespec time{};
+  time.tv_sec = end.tv_sec;
+  time.tv_nsec = end.tv_nsec;
+  pthread_cond_timedwait(condition, mutex, &time);
+}
+
 }  // namespace
 
 // Holds the mutex.
 class Turn::Lock {
  public:
-  explicit Lock(gpr_mu* mutex) : mutex_(mutex) { gpr_mu_lock(mutex_); }
-  ~Lock() { gpr_mu_unlock(mutex_); }
+  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  ~Lock() { pthread_mutex_unlock(mutex_); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  gpr_mu* const mutex_;
+  pthread_mutex_t* const mutex_;
 };
 
 Turn::Turn() : since_(Now()), rest_end_(since_), look_(Never()) {
-  gpr_mu_init(&mutex_);
-  gpr_cv_init(&background_);
-  gpr_cv_init(&helpers_);
+  pthread_mutex_init(&mutex_, nullptr);
+  InitSteady(&background_);
+  InitSteady(&helpers_);
 }
 
 Turn::~Turn() {
-  gpr_cv_destroy(&helpers_);
-  gpr_cv_destroy(&background_);
-  gpr_mu_destroy(&mutex_);
+  pthread_cond_destroy(&helpers_);
+  pthread_cond_destroy(&background_);
+  pthread_mutex_destroy(&mutex_);
 }
 
 Turn::Number Turn::Take(bool is_helper) {
@@ -60,7 +84,7 @@ void Turn::Free(gpr_timespec rest_end, bool rests_for_all) {
   holder_ = 0;
   rest_end_ = rest_end;
   rests_for_all_ = rests_for_all;
-  if (helpers_waiting_ > 0) gpr_cv_broadcast(&helpers_);
+  if (helpers_waiting_ > 0) pthread_cond_broadcast(&helpers_);
   LookUntil(rest_end);
 }
 
@@ -81,7 +105,7 @@ void Turn::LookUntil(gpr_timespec end) {
   if (waiting_ == 0 || gpr_time_cmp(look_, end) <= 0) return;
   watcher_ = nullptr;
   look_ = end;
-  gpr_cv_signal(&background_);
+  pthread_cond_signal(&background_);
 }
 
 Turn::Number Turn::AwaitInBackground() {
@@ -102,7 +126,7 @@ Turn::Number Turn::AwaitInBackground() {
       look_ = has_to_read ? Never() : look;
     }
     if (has_to_read) break;
-    gpr_cv_wait(&background_, &mutex_, watches ? look : Never());
+    Wait(&background_, &mutex_, watches ? look : Never());
   }
   --waiting_;
   return Take(/*is_helper=*/false);
@@ -113,7 +137,7 @@ Turn::Number Turn::TakeToHelp(gpr_timespec deadline) {
   while (holder_ != 0) {
     if (is_helper_ || gpr_time_cmp(Now(), deadline) >= 0) return 0;
     ++helpers_waiting_;
-    gpr_cv_wait(&helpers_, &mutex_, deadline);
+    Wait(&helpers_, &mutex_, deadline);
     --helpers_waiting_;
   }
   return Take(/*is_helper=*/true);
@@ -129,6 +153,11 @@ bool Turn::BeginCompletion(Number turn) {
   if (waiting_ + starting_ > 0) return false;
   ++starting_;
   return true;
+}
+
+void Turn::HasNotStarted() {
+  const Lock lock(&mutex_);
+  if (starting_ > 0) --starting_;
 }
 
 bool Turn::EndCompletion(Number turn) {

@@ -2,8 +2,8 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_TURN_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_TURN_H_
 
-#include <grpc/support/sync.h>
 #include <grpc/support/time.h>
+#include <pthread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,9 @@ namespace millstream::network {
 //    events, and with them pings of peers, do not wait for it. EndCompletion tells the holder.
 // 4. A background thread that asks gRPC cannot be called back. A helper waits until that thread has
 //    completed an event, and then has the turn before all others.
-// 5. While an event is completed, a background thread waits, or is being started: it would read if
-//    the completion gave the turn away, or lost it.
+// 5. While an event is completed, a background thread waits, or is being started, unless the
+// process
+//    has as many threads as it may: it would read if the completion gave the turn away, or lost it.
 // 6. Background threads that wait sleep without a limit while nothing happens. One of them, the
 //    watcher, has a limit where 2 or 3 need one; who makes the need wakes one, unless a watcher
 //    looks early enough by itself.
@@ -53,6 +54,8 @@ class Turn {
   // The holder has an event, and completes it from now on. True: no background thread waits, and
   // the caller must start one.
   bool BeginCompletion(Number turn);
+  // That thread cannot be started. The next completion asks for one again.
+  void HasNotStarted();
   // The event is completed. False: the thread has the turn no more.
   bool EndCompletion(Number turn);
 
@@ -79,9 +82,12 @@ class Turn {
   // Sees to it that a background thread looks then.
   void LookUntil(gpr_timespec end);
 
-  gpr_mu mutex_;
-  gpr_cv background_;  // background threads wait
-  gpr_cv helpers_;     // helpers wait
+  // Not those of gRPC, nor of the standard library: gRPC's waits end by the clock of the system, so
+  // that nobody would read for an hour after that was set back by an hour, and the wait of
+  // std::condition_variable needs a newer library than the wheel may.
+  pthread_mutex_t mutex_;
+  pthread_cond_t background_;  // background threads wait
+  pthread_cond_t helpers_;     // helpers wait
   // Guarded by mutex_.
   Number holder_ = 0;
   Number last_ = 0;

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "framework/testing/moved_clock.h"
 #include "gtest/gtest.h"
 
 namespace millstream::network {
@@ -101,6 +103,16 @@ TEST(TurnTest, ALongCompletionLosesTheTurn) {
   }
 }
 
+TEST(TurnTest, ALongCompletionLosesTheTurnWhenTheClockIsSetBack) {
+  const MovedClock clock(absl::Hours(1));
+  Turn turn;
+  const Turn::Number first = turn.TakeToHelp(Past());
+  Background background(&turn);
+  turn.BeginCompletion(first);
+  EXPECT_NE(background.Await(), 0);
+  EXPECT_FALSE(turn.EndCompletion(first));
+}
+
 TEST(TurnTest, ACompletionThatGaveTheTurnAwayDoesNotEndThatOfAnother) {
   Turn turn;
   const Turn::Number first = turn.AwaitInBackground();
@@ -119,6 +131,8 @@ TEST(TurnTest, AThreadIsStartedWhereNoneWaits) {
   EXPECT_TRUE(turn.BeginCompletion(first));
   EXPECT_TRUE(turn.EndCompletion(first));
   EXPECT_FALSE(turn.BeginCompletion(first)) << "it is being started";
+  turn.HasNotStarted();
+  EXPECT_TRUE(turn.BeginCompletion(first));
   turn.Give(first, Reason::kWorks);
   const Turn::Number second = turn.AwaitInBackground();  // the new thread
   EXPECT_NE(second, 0);
