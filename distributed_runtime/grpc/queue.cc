@@ -1,6 +1,8 @@
 #include "distributed_runtime/grpc/queue.h"
 
-#include <thread>
+#include <grpc/support/log.h>
+#include <pthread.h>
+
 #include <utility>
 
 #include "distributed_runtime/grpc/turn.h"
@@ -28,9 +30,20 @@ thread_local Completing t_completing;
 
 void ReadInBackground(Reading* reading);
 
-void StartThread(Reading* reading) {
-  std::thread([reading] { ReadInBackground(reading); }).detach();
+// False: the process has as many threads as it may. pthread_create and not std::thread: this is
+// called through C, which no exception may cross.
+bool StartThread(Reading* reading) {
+  const auto run = +[](void* argument) -> void* {
+    ReadInBackground(static_cast<Reading*>(argument));
+    return nullptr;
+  };
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, run, reading) != 0) return false;
+  pthread_detach(thread);
+  return true;
 }
+
+bool IsPast(gpr_timespec time) { return gpr_time_cmp(gpr_now(GPR_CLOCK_MONOTONIC), time) >= 0; }
 
 grpc_event Next(const Reading& reading, gpr_timespec deadline) {
   return grpc_completion_queue_next(reading.queue, deadline, nullptr);
@@ -39,7 +52,7 @@ grpc_event Next(const Reading& reading, gpr_timespec deadline) {
 // False: the thread has the turn no more.
 bool Complete(Reading* reading, Turn::Number turn, const grpc_event& event, bool is_in_background) {
   if (event.type != GRPC_OP_COMPLETE) return true;
-  if (reading->turn.BeginCompletion(turn)) StartThread(reading);
+  if (reading->turn.BeginCompletion(turn) && !StartThread(reading)) reading->turn.HasNotStarted();
   const Completing outer = std::exchange(t_completing, {turn, is_in_background});
   static_cast<Completion*>(event.tag)->Complete(event.success != 0);
   t_completing = outer;
@@ -63,7 +76,9 @@ Reading* GetReading() {
     grpc_init();
     auto* const made = new Reading;
     made->queue = grpc_completion_queue_create_for_next(nullptr);
-    for (int i = 0; i < kThreads; ++i) StartThread(made);
+    int started = 0;
+    for (int i = 0; i < kThreads; ++i) started += StartThread(made) ? 1 : 0;
+    GPR_ASSERT(started > 0);  // else nobody might ever read
     return made;
   }();
   return reading;
@@ -84,7 +99,8 @@ void KeepThread() {
 }
 
 void Help(millstream_is_done is_done, void* user) {
-  if (is_done(user) != 0) return;
+  // A completion that has the turn would wait here for its own end.
+  if (t_completing.turn != 0 || is_done(user) != 0) return;
   Reading* const reading = GetReading();
   const gpr_timespec end = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                         gpr_time_from_millis(kHelpPatienceMillis, GPR_TIMESPAN));
@@ -94,10 +110,11 @@ void Help(millstream_is_done is_done, void* user) {
     bool has_turn = true;
     while (has_turn && is_done(user) == 0) {
       const grpc_event event = Next(*reading, end);
-      if (event.type != GRPC_OP_COMPLETE) {
+      has_turn = Complete(reading, turn, event, /*is_in_background=*/false);
+      // Events may come without end, and none of them be the answer.
+      if (has_turn && IsPast(end) && is_done(user) == 0) {
         return reading->turn.Give(turn, Turn::Reason::kReadsNoMore);
       }
-      has_turn = Complete(reading, turn, event, /*is_in_background=*/false);
     }
     if (has_turn) {
       const bool is_kept = t_completing.is_in_background;
