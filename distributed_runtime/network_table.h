@@ -65,8 +65,9 @@ typedef struct millstream_network_table {
   void (*set_log)(millstream_network_log log);
   /* For a thread that is about to wait for an answer: takes messages on it, of any call and any
    * server of the process, so that no other thread is woken to take them. Returns when `is_done`
-   * does, or after a moment: the caller then waits as it would have. The caller holds no lock that
-   * a `done` or `handle` takes. */
+   * does, or after a moment: the caller then waits as it would have. Returns at once in a `done`,
+   * and in a `handle` that has not kept its thread. The caller holds no lock that a `done` or
+   * `handle` takes. */
   void (*help)(millstream_is_done is_done, void* user);
   /* On the thread that calls `handle`, unless that is in `help`: another thread takes messages if
    * necessary, so that this one may work and wait as long as it likes. */

@@ -89,7 +89,8 @@ std::string Join(const millstream_slice* slices, size_t n) {
 
 // Answers a request to "Echo" with its bytes, and keeps one to "Hold" until it is answered. Answers
 // requests to "Meet" when as many have come as their bytes say: their handlers wait for each other.
-// Those to "KeepAndMeet" keep their threads.
+// Those to "KeepAndMeet" keep their threads. Answers one to "HelpAndCount" with how often its help
+// has looked for an end.
 class EchoServer {
  public:
   EchoServer() : EchoServer(/*idle_ms=*/3'600'000) {}
@@ -126,7 +127,17 @@ class EchoServer {
   static void Handle(void* user, void* call, const char* method, millstream_slice* slices,
                      size_t n) {
     auto* const server = static_cast<EchoServer*>(user);
-    const std::string bytes = Join(slices, n);
+    std::string bytes = Join(slices, n);
+    if (std::string(method) == "HelpAndCount") {
+      int looks = 0;
+      Help(
+          [](void* user) -> int32_t {
+            ++*static_cast<int*>(user);
+            return 0;
+          },
+          &looks);
+      bytes = std::to_string(looks);
+    }
     if (std::string(method) == "KeepAndMeet") KeepThread();
     if (std::string(method) == "KeepAndMeet" || std::string(method) == "Meet") {
       server->Meet(std::stoi(bytes));
@@ -490,6 +501,13 @@ TEST_F(StreamsTest, AnswersComeWhileTheThreadThatWaitedDoesSomethingElse) {
   helped.HelpAndAwait();
   Asked other(channel_, "Echo", "y");
   EXPECT_EQ(other.Await(), 0);  // without help
+}
+
+// It would wait for its own end.
+TEST_F(StreamsTest, AHandlerThatHasNotKeptItsThreadDoesNotHelp) {
+  Asked asked(channel_, "HelpAndCount", "");
+  EXPECT_EQ(asked.Await(), 0);
+  EXPECT_EQ(asked.answer(), "0");
 }
 
 TEST_F(StreamsTest, HandlersThatKeepTheirThreadsDoNotStopOthers) {
