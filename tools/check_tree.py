@@ -51,6 +51,7 @@ TIMED_TESTS = {
     "fault_test.cc": "lets threads get into their waits; any moment will do",
     "first_runs_test.cc": "lets the time of a step pass while its compilation stands still",
     "interruption_test.py": "sends signals at moments of which any will do; guards against hanging",
+    "master_loss_test.py": "polls a log for a line, with a guard against hanging",
     "plugin_probe_test.py": "polls the table of processes for an event",
     "processes_test.py": "lets a server be late; nothing is asserted of the time",
     "session_test.py": "sends a signal at a moment of which any will do; a guard against hanging",

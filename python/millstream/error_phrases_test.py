@@ -9,6 +9,8 @@ import pytest
 
 import millstream as tf
 
+_RAW_OPS: Any = tf.raw_ops
+
 
 def _feed_number_too_large() -> None:
     c = tf.constant(1)
@@ -213,7 +215,7 @@ _CASES: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     (
         r"labels must be 1-D",
         ValueError,
-        lambda: tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(labels=0, features=tf.zeros([1, 3])),
+        lambda: _RAW_OPS.SparseSoftmaxCrossEntropyWithLogits(labels=0, features=tf.zeros([1, 3])),
     ),
     (r"labels must be 1-D", tf.errors.InvalidArgumentError, _run_cross_entropy_of_a_scalar),
     (

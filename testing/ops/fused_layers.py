@@ -281,14 +281,14 @@ def _attention_grad(case: Case) -> Outcome:
         return [ds @ y, turned @ x, np.swapaxes(p, -1, -2) @ dy]
 
     results = of(probabilities, gradients, q, k, v, -1)
-    sizes = of(*(np.abs(x) for x in (probabilities, gradients, q, k, v)), 1)
+    p, dy, x, y, z = (np.abs(each) for each in (probabilities, gradients, q, k, v))
+    sizes = of(p, dy, x, y, z, 1)
     for i, transposed in enumerate(columns):
         if transposed:
-            results[1 + i], sizes[1 + i] = (
-                np.swapaxes(x[1 + i], -1, -2) for x in (results, sizes)
-            )
+            for parts in (results, sizes):
+                parts[1 + i] = np.swapaxes(parts[1 + i], -1, -2)
     # Each term passes through three sums of at most 8 numbers and three products.
-    return [Near(x, 32 * _UNIT * size) for x, size in zip(results, sizes, strict=True)]
+    return [Near(result, 32 * _UNIT * size) for result, size in zip(results, sizes, strict=True)]
 
 
 def _attention_gradients(values: Values) -> Any:

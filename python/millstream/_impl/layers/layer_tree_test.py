@@ -87,7 +87,7 @@ def test_submodules_are_the_layers_and_modules_in_attributes() -> None:
         block = Block()
         expected = (block.last, block.more["drop"], block.norms[0], block.part)
         assert block.submodules == expected
-        outer = tf.Module("outer")
+        outer: Any = tf.Module("outer")
         outer.block = block
         outer.scope = tf.get_variable_scope()
         assert outer.submodules == (block, *expected)
@@ -100,7 +100,8 @@ def test_submodules_are_the_layers_and_modules_in_attributes() -> None:
 def test_a_layer_that_knows_the_one_around_it_is_searched_once() -> None:
     with tf.Graph().as_default():
         block = Block()
-        block.last.around = block
+        last: Any = block.last
+        last.around = block
         block(tf.ones([4, 3]))
         assert len(block.weights) == 8
         assert block.last.submodules[0] is block

@@ -151,7 +151,7 @@ def _operation(item: Any) -> Any:
 def _after(gate: Operation, item: Any) -> Any:
     if isinstance(item, TensorLike):
         # Where the tensor is, so that waiting for the others does not move it.
-        with gate.graph.colocate_with(item.op):
+        with gate.graph.colocate_with(_operation(item)):
             return with_dependencies([gate], item, "control_dependency")
     return gate if isinstance(item, Operation) else None
 
