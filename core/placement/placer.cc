@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,39 +12,13 @@
 #include "core/device/find_kernel.h"
 #include "core/graph/colocation.h"
 #include "core/graph/structural_role.h"
+#include "core/placement/node_group.h"
+#include "core/placement/variant_tasks.h"
 #include "framework/plugin/kernel_registry.h"
 #include "framework/plugin/loader.h"
 
 namespace millstream {
 namespace {
-
-// What is known of one group of nodes that go to the same device.
-struct Group {
-  DeviceName wanted;
-  int wanted_by = -1;                    // the member whose request counts; -1: no request
-  std::vector<std::string> unsupported;  // types that lack a kernel for some member
-};
-
-// Combines two requests; false when they contradict each other.
-template <typename T>
-bool CombinePart(const std::optional<T>& from, std::optional<T>* into) {
-  if (from.has_value() && into->has_value() && *from != **into) return false;
-  if (from.has_value()) *into = from;
-  return true;
-}
-
-bool Combine(const DeviceName& from, DeviceName* into) {
-  return CombinePart(from.job, &into->job) && CombinePart(from.replica, &into->replica) &&
-         CombinePart(from.task, &into->task) && CombinePart(from.type, &into->type) &&
-         CombinePart(from.index, &into->index);
-}
-
-void AddMissing(const std::vector<std::string>& types, Group* group) {
-  for (const std::string& type : types) {
-    const auto found = std::find(group->unsupported.begin(), group->unsupported.end(), type);
-    if (found == group->unsupported.end()) group->unsupported.push_back(type);
-  }
-}
 
 // Places one pruned graph, in the order of the methods of Run.
 class Placer {
@@ -64,15 +37,17 @@ class Placer {
   Status ReadRequests();
   void FindKernels();
   void JoinResources();
+  bool FitsSoftly(const NodeGroup& more, NodeGroup* group) const;
+  void JoinVariants();
   Status CheckColocation() const;
   void JoinColocated();
   void JoinLoops();
-  void JoinLoop(const std::vector<int>& members, std::map<int, Group>* groups);
-  std::map<int, Group> GroupsSoFar();
-  bool Fits(const Group& more, Group* group) const;
+  void JoinLoop(const std::vector<int>& members, std::map<int, NodeGroup>* groups);
+  std::map<int, NodeGroup> GroupsSoFar();
+  bool Fits(const NodeGroup& more, NodeGroup* group) const;
   Status MergeRequests();
   bool HasKernel(int i, const std::string& type);
-  std::vector<int> Candidates(const DeviceName& wanted, const Group& group) const;
+  std::vector<int> Candidates(const DeviceName& wanted, const NodeGroup& group) const;
   Status Choose();
   PlacementGroups Groups();
   void ChooseByCosts();
@@ -81,7 +56,7 @@ class Placer {
   bool IsOfFirstTask(int device) const;
   void Put(int i, int device, const std::string& preference);
   std::string Reason(int i, const std::string& preference);
-  Status NoDevice(int i, const Group& group) const;
+  Status NoDevice(int i, const NodeGroup& group) const;
   StatusOr<Placement> PlaceOnTheOnlyDevice();
 
   const Graph& graph_;
@@ -94,7 +69,7 @@ class Placer {
   std::vector<std::string> request_texts_;
   std::vector<std::string> types_;
   std::vector<std::vector<std::string>> unsupported_;  // types without kernel, by node
-  std::map<int, Group> groups_;                        // by root
+  std::map<int, NodeGroup> groups_;                    // by root
   std::vector<int> group_sizes_;                       // by root
   Placement placement_;
   absl::flat_hash_map<int, int> chosen_;             // device of a group that has one
@@ -137,10 +112,10 @@ void Placer::JoinResources() {
 }
 
 // What is asked of the groups that there are; of requests that contradict each other the first.
-std::map<int, Group> Placer::GroupsSoFar() {
-  std::map<int, Group> groups;
+std::map<int, NodeGroup> Placer::GroupsSoFar() {
+  std::map<int, NodeGroup> groups;
   for (int i = 0; i < size(); ++i) {
-    Group& group = groups[Find(i)];
+    NodeGroup& group = groups[Find(i)];
     AddMissing(unsupported_[i], &group);
     DeviceName combined = group.wanted;
     if (request_texts_[i].empty() || !Combine(requests_[i], &combined)) continue;
@@ -151,8 +126,8 @@ std::map<int, Group> Placer::GroupsSoFar() {
 }
 
 // Adds one group to another if some device can run both.
-bool Placer::Fits(const Group& more, Group* group) const {
-  Group both = *group;
+bool Placer::Fits(const NodeGroup& more, NodeGroup* group) const {
+  NodeGroup both = *group;
   if (!Combine(more.wanted, &both.wanted)) return false;
   if (both.wanted_by < 0) both.wanted_by = more.wanted_by;
   AddMissing(more.unsupported, &both);
@@ -161,17 +136,41 @@ bool Placer::Fits(const Group& more, Group* group) const {
   return true;
 }
 
+// As Fits; with soft placement some device must have the kernels, whatever is asked for.
+bool Placer::FitsSoftly(const NodeGroup& more, NodeGroup* group) const {
+  if (Fits(more, group)) return true;
+  if (!options_.allow_soft_placement) return false;
+  NodeGroup both = *group;
+  AddMissing(more.unsupported, &both);
+  if (Candidates(DeviceName(), both).empty()) return false;
+  *group = std::move(both);
+  return true;
+}
+
+// A variant, such as the list of what a loop keeps for its gradient, is an object of one process:
+// no message carries it to another task. The nodes that make it, change it and pass it on stay on
+// one device if they can. Within a task it may go from device to device.
+void Placer::JoinVariants() {
+  if (!HasSeveralTasks(devices_)) return;
+  std::map<int, NodeGroup> groups = GroupsSoFar();
+  ForEachVariant(pruned_, [&](int from, int to) {
+    NodeGroup& group = groups[Find(from)];
+    if (Find(from) == Find(to) || !FitsSoftly(groups[Find(to)], &group)) return;
+    Join(from, to);
+  });
+}
+
 // A loop, with all loops in it and the nodes through which it is entered and left, stays on one
 // device if it can. If its nodes ask for different devices, or no device can run them all, it is
 // cut: what asks for a device is there, and of the rest as much as possible stays together.
-void Placer::JoinLoop(const std::vector<int>& members, std::map<int, Group>* groups) {
-  Group whole;
+void Placer::JoinLoop(const std::vector<int>& members, std::map<int, NodeGroup>* groups) {
+  NodeGroup whole;
   const bool fits = std::all_of(members.begin(), members.end(),
                                 [&](int i) { return Fits((*groups)[Find(i)], &whole); });
   int first = -1;
-  Group joined;
+  NodeGroup joined;
   for (const int i : members) {
-    const Group& group = (*groups)[Find(i)];
+    const NodeGroup& group = (*groups)[Find(i)];
     if (!fits && (group.wanted_by >= 0 || !Fits(group, &joined))) continue;
     if (first < 0) first = i;
     Join(first, i);
@@ -192,7 +191,7 @@ void Placer::JoinLoops() {
   for (int i = 0; i < size(); ++i) {
     members[outermost[std::max(tree.input_frame[i], tree.output_frame[i])]].push_back(i);
   }
-  std::map<int, Group> groups = GroupsSoFar();
+  std::map<int, NodeGroup> groups = GroupsSoFar();
   for (size_t f = 1; f < members.size(); ++f) JoinLoop(members[f], &groups);
 }
 
@@ -230,7 +229,7 @@ Status Placer::MergeRequests() {
   for (int i = 0; i < size(); ++i) {
     const int root = Find(i);
     ++group_sizes_[root];
-    Group& group = groups_[root];
+    NodeGroup& group = groups_[root];
     AddMissing(unsupported_[i], &group);
     if (request_texts_[i].empty()) continue;
     DeviceName combined = group.wanted;
@@ -266,7 +265,7 @@ void Placer::FindKernels() {
   }
 }
 
-std::vector<int> Placer::Candidates(const DeviceName& wanted, const Group& group) const {
+std::vector<int> Placer::Candidates(const DeviceName& wanted, const NodeGroup& group) const {
   std::vector<int> candidates;
   for (int d = 0; d < devices_.size(); ++d) {
     const DeviceDescription& device = devices_[d];
@@ -278,7 +277,7 @@ std::vector<int> Placer::Candidates(const DeviceName& wanted, const Group& group
 }
 
 // What the group asks for, the devices, and for this member why each does not do.
-Status Placer::NoDevice(int i, const Group& group) const {
+Status Placer::NoDevice(int i, const NodeGroup& group) const {
   const Node& failed = node(i);
   std::string text = "Cannot assign a device for operation ";
   absl::StrAppend(&text, failed.name(), ": ");
@@ -316,15 +315,11 @@ int Placer::PreferredDevice(int i, const std::vector<int>& candidates) const {
 }
 
 // In a cluster, that is the task of the master.
-bool Placer::IsOfFirstTask(int device) const {
-  const DeviceName& first = devices_[0].parsed_name;
-  const DeviceName& name = devices_[device].parsed_name;
-  return name.job == first.job && name.replica == first.replica && name.task == first.task;
-}
+bool Placer::IsOfFirstTask(int device) const { return AreOfOneTask(devices_[0], devices_[device]); }
 
 std::string Placer::Reason(int i, const std::string& preference) {
   const int root = Find(i);
-  const Group& group = groups_[root];
+  const NodeGroup& group = groups_[root];
   std::string text;
   if (group.wanted_by == i) {
     text = absl::StrCat("it asks for '", request_texts_[i], "'");
@@ -352,7 +347,7 @@ void Placer::Put(int i, int device, const std::string& preference) {
 Status Placer::Choose() {
   for (int i = 0; i < size(); ++i) {
     const int root = Find(i);
-    const Group& group = groups_[root];
+    const NodeGroup& group = groups_[root];
     auto known = chosen_.find(root);
     if (known != chosen_.end()) {
       Put(i, known->second, "");
@@ -364,6 +359,8 @@ Status Placer::Choose() {
       DeviceName looser = group.wanted;
       looser.index.reset();
       candidates = Candidates(looser, group);
+      looser.type.reset();
+      if (candidates.empty()) candidates = Candidates(looser, group);
       if (candidates.empty()) candidates = Candidates(DeviceName(), group);
       preference = "which cannot be met; soft placement moved it";
     }
@@ -434,7 +431,7 @@ Status Placer::TakeDecided() {
 // What has no kernel here is found when its kernel is made.
 StatusOr<Placement> Placer::PlaceOnTheOnlyDevice() {
   for (int i = 0; i < size(); ++i) {
-    Group alone;
+    NodeGroup alone;
     alone.wanted = requests_[i];
     if (!request_texts_[i].empty()) alone.wanted_by = i;
     const bool fits = requests_[i].Fits(devices_[0].parsed_name);
@@ -456,6 +453,7 @@ StatusOr<Placement> Placer::Run() {
   FindKernels();
   JoinResources();
   JoinColocated();
+  JoinVariants();
   JoinLoops();
   MS_RETURN_IF_ERROR(MergeRequests());
   MS_RETURN_IF_ERROR(Choose());
@@ -464,6 +462,8 @@ StatusOr<Placement> Placer::Run() {
   } else if (options_.costs != nullptr) {
     ChooseByCosts();
   }
+  MS_RETURN_IF_ERROR(CheckVariants(pruned_, devices_, placement_.devices,
+                                   [this](int i) { return Reason(i, ""); }));
   return std::move(placement_);
 }
 

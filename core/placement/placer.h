@@ -2,13 +2,12 @@
 //
 // A node may run on a device that has a kernel for it and matches its request ("/cpu:1", full or in
 // part). Nodes that must be on one device (a resource handle and its users; nodes that the program
-// colocated) form a group, found by union-find. A group may run on the devices on which all of its
-// members may run. Of these devices, those of the first device's task come first, accelerators
-// before the CPU, and lower indices before higher ones. A node that only passes a tensor on is
-// placed on the device of the tensor. If the session asks for it, costs decide instead
-// (core/placement/placer_costs.h).
-// (TensorFlow: "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1,
-// §4.3.)
+// colocated; in a cluster, a list or other variant and its users) form a group, found by
+// union-find. A group may run on the devices on which all of its members may run. Of these devices,
+// those of the first device's task come first, accelerators before the CPU, and lower indices
+// before higher ones. A node that only passes a tensor on is placed on the device of the tensor. If
+// the session asks for it, costs decide instead (core/placement/placer_costs.h). (TensorFlow:
+// "Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, §3.2.1, §4.3.)
 #ifndef MILLSTREAM_CORE_PLACEMENT_PLACER_H_
 #define MILLSTREAM_CORE_PLACEMENT_PLACER_H_
 
@@ -25,7 +24,8 @@
 namespace millstream {
 
 struct PlacementOptions {
-  // A request that cannot be met is relaxed to any index, then to any type. False: it is an error.
+  // A request that cannot be met is relaxed to any index, then to any type, then to any task.
+  // False: it is an error.
   bool allow_soft_placement = false;
   // The loops of the pruned graph. A loop is placed on one device if possible. Null: no loops.
   const FrameTree* frames = nullptr;
@@ -44,8 +44,8 @@ struct Placement {
 
 // Places all nodes of `pruned`. The registered kernels of this process count, also for devices of
 // other tasks. INVALID_ARGUMENT names the node, its request, the kernels and devices, and why each
-// device is unsuitable; or it names two nodes that must be on one device but cannot; or a node for
-// which another task has decided what it must not. Thread-safe.
+// device is unsuitable; or it names two nodes that must be on one device but cannot, or in one
+// task; or a node for which another task has decided what it must not. Thread-safe.
 StatusOr<Placement> Place(const Graph& graph, const PrunedGraph& pruned, const DeviceSet& devices,
                           const PlacementOptions& options);
 
