@@ -6,6 +6,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/placement/placer.h"
+#include "core/session/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -18,13 +19,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const DeviceTraits kCpu{/*host_memory=*/true, /*runs_on_callers_thread=*/true, /*is_default=*/true};
-const DeviceTraits kSim{/*host_memory=*/false, /*runs_on_callers_thread=*/false,
-                        /*is_default=*/false};
 
 // A list that is made, gets an element and loses it.
 class VariantTasksTest : public ::testing::Test {
  protected:
   VariantTasksTest() : build(&graph, "") {
+    EXPECT_EQ(Session::PrepareProcess(), absl::OkStatus());
     const Output unbounded = build.Int32(-1);
     made = build.NodeOf("EmptyTensorList", {unbounded, unbounded},
                         {{"element_dtype", DataType::kFloat}, {"shape_type", DataType::kInt32}});
@@ -36,10 +36,9 @@ class VariantTasksTest : public ::testing::Test {
     EXPECT_EQ(build.status(), absl::OkStatus());
   }
 
-  // Each task has a SIM device, which has no kernels for lists, and two CPUs.
+  // Each task has two CPUs.
   void AddTask(int task) {
     const std::string name = "/job:worker/replica:0/task:" + std::to_string(task) + "/device:";
-    devices.Add({name + "SIM:0", kSim});
     devices.Add({name + "CPU:0", kCpu});
     devices.Add({name + "CPU:1", kCpu});
   }
@@ -137,7 +136,7 @@ TEST_F(VariantTasksTest, SoftPlacementMovesAListWithinTheTaskThatItAsksFor) {
   AddTask(0);
   AddTask(1);
   options.allow_soft_placement = true;
-  Ask(pushed, "/job:worker/task:1/device:SIM:0");
+  Ask(pushed, "/job:worker/task:1/device:GPU:0");
   EXPECT_THAT(Devices(), Each("/job:worker/replica:0/task:1/device:CPU:0"));
 }
 
