@@ -57,11 +57,12 @@ class LoopsOfReducer {
  private:
   // The vectors of one line of the cache. The lanes that a long run is summed in do not depend on
   // the machine's vectors: they are those of two lines, so that loads are not held up by additions,
-  // each of which takes three or four cycles and needs the one before.
+  // each of which takes three or four cycles and needs the one before. Comparisons take fewer, and
+  // the masks beside them would not fit into the registers: those lanes are of one line.
   template <int kBytes>
   static constexpr int kLine = 64 / kBytes;
   template <int kBytes>
-  static constexpr int kVectors = 2 * kLine<kBytes>;
+  static constexpr int kVectors = (Reducer::kComparesVectors ? 1 : 2) * kLine<kBytes>;
   static constexpr int64_t kShortRun = 16;
 
   template <int kBytes>
@@ -118,7 +119,7 @@ class LoopsOfReducer {
   static int64_t LinesInLanes(const Acc* x, int64_t n, Vector<Acc, kBytes>* lanes) {
     constexpr int kEach = kLanes<Acc, kBytes>;
     constexpr int64_t kLineLanes = kLine<kBytes> * kEach;
-    const int64_t pairs = n - n % (2 * kLineLanes);
+    const int64_t pairs = n - n % (kVectors<kBytes> * kEach);
     if (pairs == 0) {
       for (int v = 0; v < kLine<kBytes>; ++v) lanes[v] = LoadLanes<kBytes>(x + v * kEach);
       return kLineLanes;
@@ -131,7 +132,7 @@ class LoopsOfReducer {
     return pairs + kLineLanes;
   }
 
-  // The same for pairs of lines, of which there is at least one.
+  // The same for what fills all lanes, which is there at least once.
   template <int kBytes>
   static void PairsInLanes(const Acc* x, int64_t n, Vector<Acc, kBytes>* line) {
     constexpr int kEach = kLanes<Acc, kBytes>;
@@ -146,7 +147,10 @@ class LoopsOfReducer {
       }
     }
     for (int v = 0; v < kLine<kBytes>; ++v) {
-      line[v] = Reducer::Combine(lanes[v], lanes[v + kLine<kBytes>]);
+      line[v] = lanes[v];
+      if constexpr (!Reducer::kComparesVectors) {
+        line[v] = Reducer::Combine(line[v], lanes[v + kLine<kBytes>]);
+      }
     }
   }
 
@@ -159,16 +163,16 @@ class LoopsOfReducer {
     using Lane = Vector<Acc, kBytes>;
     using Mask = decltype(Lane() != Lane());
     Lane combined[kVectors<kBytes>];
-    Mask nans[kLine<kBytes>] = {};
+    Mask nans[kVectors<kBytes>];
     for (int v = 0; v < kVectors<kBytes>; ++v) {
       combined[v] = lanes[v];
-      nans[v % kLine<kBytes>] |= lanes[v] != lanes[v];
+      nans[v] = lanes[v] != lanes[v];
     }
     for (int64_t i = kVectors<kBytes> * kEach; i < n; i += kVectors<kBytes> * kEach) {
       for (int v = 0; v < kVectors<kBytes>; ++v) {
         const Lane next = LoadLanes<kBytes>(x + i + v * kEach);
         combined[v] = Reducer::CombineNumbers(combined[v], next);
-        nans[v % kLine<kBytes>] |= next != next;
+        nans[v] |= next != next;
       }
     }
     Mask all = nans[0];
