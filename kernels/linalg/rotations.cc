@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/simd/vector.h"
 
@@ -65,7 +66,7 @@ double* Aligned(T* memory) {
 
 template <typename T>
 void Rotations<T>::Pack() {
-  const int64_t numbers = size_ * static_cast<int64_t>(sizeof(T) / sizeof(double));
+  const int64_t numbers = size_ * (std::is_same_v<T, double> ? 1 : 2);
   const auto* const from = reinterpret_cast<const double*>(matrix_);
   double* to = Aligned(packed_);
   for (int64_t column = 0; column + kNumbers <= numbers; column += kNumbers) {
@@ -80,7 +81,7 @@ template <typename T>
 void Rotations<T>::Run(Stop* stop) {
   if (count_ == 0) return;
   if (!is_packed_) Pack();
-  const int64_t numbers = size_ * static_cast<int64_t>(sizeof(T) / sizeof(double));
+  const int64_t numbers = size_ * (std::is_same_v<T, double> ? 1 : 2);
   const int64_t units = numbers / kNumbers;
   double* const packed = Aligned(packed_);
   const Batch batch = {added_, count_};
@@ -102,7 +103,7 @@ template <typename T>
 void Rotations<T>::Finish(Stop* stop) {
   Run(stop);
   if (!is_packed_) return;
-  const int64_t numbers = size_ * static_cast<int64_t>(sizeof(T) / sizeof(double));
+  const int64_t numbers = size_ * (std::is_same_v<T, double> ? 1 : 2);
   auto* const to = reinterpret_cast<double*>(matrix_);
   const double* from = Aligned(packed_);
   for (int64_t column = 0; column + kNumbers <= numbers; column += kNumbers) {

@@ -3,6 +3,7 @@
 #define MILLSTREAM_KERNELS_LINALG_SELF_ADJOINT_EIGEN_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/linalg/block_reflector.h"
 #include "kernels/linalg/tridiagonal_eigen.h"
@@ -12,7 +13,7 @@ namespace millstream::kernels {
 // The elements of T that the computation takes besides the matrix.
 template <typename T>
 constexpr int64_t SelfAdjointEigenNumbers(int64_t n, bool vectors) {
-  constexpr auto kNumbers = static_cast<int64_t>(sizeof(T) / sizeof(double));
+  constexpr int64_t kNumbers = std::is_same_v<T, double> ? 1 : 2;  // of an element
   const int64_t of_tridiagonal = n + (vectors ? n * n + TridiagonalEigenNumbers(n) : 0);
   return n * n + (kMostReflectors + 1) * n + TriangleNumbers(kMostReflectors) +
          (of_tridiagonal + kNumbers - 1) / kNumbers;

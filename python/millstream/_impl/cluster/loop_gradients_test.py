@@ -10,6 +10,8 @@ import pytest
 
 import millstream as tf
 
+_RAW_OPS: Any = tf.raw_ops
+
 
 class _Targets(NamedTuple):
     """The servers of a cluster, any of which may be the master."""
@@ -90,13 +92,13 @@ def test_gradients_in_a_cluster_are_those_of_one_process(
 def test_a_list_that_is_asked_for_in_two_tasks_is_refused(targets: _Targets) -> None:
     with tf.Graph().as_default():
         with tf.device("/job:ps/task:0"):
-            made = tf.raw_ops.EmptyTensorList(
+            made = _RAW_OPS.EmptyTensorList(
                 element_shape=-1, max_num_elements=-1, element_dtype=tf.float32, name="made"
             )
         with tf.device("/job:worker/task:0"):
-            read = tf.raw_ops.TensorListLength(input_handle=made, name="read")
-        with tf.Session(targets.worker) as session:
-            with pytest.raises(tf.errors.InvalidArgumentError) as error:
-                session.run(read)
+            read = _RAW_OPS.TensorListLength(input_handle=made, name="read")
+        refused = pytest.raises(tf.errors.InvalidArgumentError)
+        with tf.Session(targets.worker) as session, refused as error:
+            session.run(read)
     for part in ["'made'", "'/job:ps/task:0'", "'read'", "'/job:worker/task:0'", "variant"]:
         assert part in str(error.value)
