@@ -1,4 +1,4 @@
-"""Gradients of loops that stand in several tasks of a cluster, or in another one than the master."""
+"""Gradients of loops that stand in several tasks of a cluster, or in another than the master."""
 
 from __future__ import annotations
 
