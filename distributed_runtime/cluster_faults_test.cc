@@ -139,47 +139,23 @@ TEST_F(ClusterFaultsTest, TheStepsOfASilentMasterEndAndItsSessionStays) {
 
 // It may be a token that a worker waits for.
 TEST_F(ClusterFaultsTest, AnElementOfAQueueIsNotForTheStepOfAMasterThatWasKilled) {
-  const Output y = FromEmptyQueue(1);
-  build.set_device("/job:worker/task:1");
-  const Output queue = y.node->input(0);
-  const Node* const put = build.Variadic("QueueEnqueueV2", {{queue}, {Constant(1.0f)}});
-  const Output size = Op("QueueSizeV2", {queue});
-  build.set_device("");
-  session = Open(0);
-  std::thread waiting([&] { EXPECT_FALSE(Run({y}).ok()); });
-  EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 1; }));
-  transports_[0]->Set(Fault::kRefused);
-  EXPECT_EQ(session->Close(), absl::OkStatus());
-  waiting.join();
-  EXPECT_EQ(RunningIn(1), 1);
+  const QueueInTask1 queue = LeaveStepAtQueue();
   Beat(1, kSilence);
   EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 0; }));
   session = Open(1);
-  ASSERT_EQ(Execute({put}), absl::OkStatus());
-  EXPECT_EQ(Elements<int32_t>(Value(size))[0], 1);
+  ASSERT_EQ(Execute({queue.put}), absl::OkStatus());
+  EXPECT_EQ(Elements<int32_t>(Value(queue.size))[0], 1);
 }
 
 // It may be a token that the worker waits for when it has begun again.
 TEST_F(ClusterFaultsTest, AnElementOfAQueueIsNotForAnOldStepOfAMasterThatWasStartedAgain) {
-  const Output y = FromEmptyQueue(1);
-  build.set_device("/job:worker/task:1");
-  const Output queue = y.node->input(0);
-  const Node* const put = build.Variadic("QueueEnqueueV2", {{queue}, {Constant(1.0f)}});
-  const Output size = Op("QueueSizeV2", {queue});
-  build.set_device("");
-  session = Open(0);
-  std::thread waiting([&] { EXPECT_FALSE(Run({y}).ok()); });
-  EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 1; }));
-  transports_[0]->Set(Fault::kRefused);
-  EXPECT_EQ(session->Close(), absl::OkStatus());
-  waiting.join();
-  EXPECT_EQ(RunningIn(1), 1);
+  const QueueInTask1 queue = LeaveStepAtQueue();
   Kill(0);
   session.reset();
   servers_[0] = Start(0);
   session = Open(0);
-  ASSERT_EQ(Execute({put}), absl::OkStatus());
-  EXPECT_EQ(Elements<int32_t>(Value(size))[0], 1);
+  ASSERT_EQ(Execute({queue.put}), absl::OkStatus());
+  EXPECT_EQ(Elements<int32_t>(Value(queue.size))[0], 1);
   EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 0; }));
 }
 

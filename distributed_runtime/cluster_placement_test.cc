@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "core/step/step_trace.h"
 #include "distributed_runtime/graph_coding.h"
-#include "distributed_runtime/loopback_transport.h"
 #include "distributed_runtime/rpc.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
 #include "framework/testing/hang_guard.h"
@@ -91,13 +90,6 @@ class ClusterPlacementTest : public ClusterTest {
                absl::StrContains(line, absl::StrCat("/task:", task, "/"));
     }
     return count;
-  }
-  Status RegisterInTask1(const proto::RegisterGraphRequest& request) {
-    const auto channel = LoopbackTransport::Global()->Connect(servers_[1]->target().substr(7));
-    if (!channel.ok()) return channel.status();
-    proto::RegisterGraphResponse response;
-    return RequestMessage(channel->get(), "RegisterGraph", request, absl::InfiniteFuture(),
-                          &response);
   }
   int64_t GraphsIn(int task) {
     proto::TaskStatusRecord status;

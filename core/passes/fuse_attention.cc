@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "core/passes/batch_product.h"
 #include "core/passes/known_values.h"
 #include "core/passes/pass.h"
 
@@ -81,29 +82,12 @@ OrderedValue BeforeTransposes(const StepOps& ops, OrderedValue found, bool keeps
 
 // ---- What is looked for ----
 
-bool IsReplaceable(const StepOps& ops, int i) {
-  return i >= 0 && !ops.IsGone(i) && !ops.op(i).names_kernel() && ops.op(i).outputs.size() == 1 &&
-         ops.op(i).outputs[0].dtype() == DataType::kFloat;
-}
-
-// A product of two batches of matrices.
-struct BatchProduct {
-  Output x;
-  Output y;
-  bool transpose_y;
-};
-
-std::optional<BatchProduct> BatchProductAt(const StepOps& ops, int i) {
-  if (!IsReplaceable(ops, i)) return std::nullopt;
-  const StepOp& op = ops.op(i);
-  const bool is_plain = op.type() == "MatMul";
-  if (!is_plain && op.type() != "BatchMatMul" && op.type() != "BatchMatMulV2") return std::nullopt;
-  const StatusOr<bool> x = op.node->Attr<bool>(is_plain ? "transpose_a" : "adj_x");
-  const StatusOr<bool> y = op.node->Attr<bool>(is_plain ? "transpose_b" : "adj_y");
-  if (!x.ok() || *x || !y.ok()) return std::nullopt;
-  const PartialShape* const shape_x = ops.KnownShape(op.inputs[0]);
-  const PartialShape* const shape_y = ops.KnownShape(op.inputs[1]);
-  // Batches that broadcast are not looked for.
+// A product of which neither batch repeats, and whose first factor is as it lies.
+std::optional<BatchProduct> PlainProductAt(const StepOps& ops, int i) {
+  std::optional<BatchProduct> product = BatchProductAt(ops, i);
+  if (!product.has_value() || product->transpose_x) return std::nullopt;
+  const PartialShape* const shape_x = ops.KnownShape(product->x);
+  const PartialShape* const shape_y = ops.KnownShape(product->y);
   if (shape_x == nullptr || shape_y == nullptr || shape_x->rank() != shape_y->rank() ||
       shape_x->rank() < 2) {
     return std::nullopt;
@@ -111,7 +95,7 @@ std::optional<BatchProduct> BatchProductAt(const StepOps& ops, int i) {
   for (int k = 0; k < shape_x->rank() - 2; ++k) {
     if (shape_x->dim(k) != shape_y->dim(k)) return std::nullopt;
   }
-  return BatchProduct{op.inputs[0], op.inputs[1], *y};
+  return product;
 }
 
 // The operations of an attention, and what they read.
@@ -161,14 +145,14 @@ std::optional<Scale> ScaleAt(const StepOps& ops, int i) {
 // Operation i gives the scores before any mask, or scales what gives them: the product is found.
 bool FindProduct(const StepOps& ops, int i, Attention* found) {
   std::vector<int> members = {i};
-  std::optional<BatchProduct> product = BatchProductAt(ops, i);
+  std::optional<BatchProduct> product = PlainProductAt(ops, i);
   float factor = 1;
   if (!product.has_value()) {
     const std::optional<Scale> scale = ScaleAt(ops, i);
     if (!scale.has_value()) return false;
     const int producer = ProducerFor(ops, ops.op(i).inputs[scale->operand], i);
     if (producer < 0) return false;
-    product = BatchProductAt(ops, producer);
+    product = PlainProductAt(ops, producer);
     if (!product.has_value()) return false;
     members.push_back(producer);
     factor = scale->factor;
@@ -226,7 +210,7 @@ std::optional<Attention> AttentionAt(const StepOps& ops, int i) {
   const Output probabilities = ops.op(i).outputs[0];
   const int second = ops.OnlyReader(probabilities);
   if (second < 0) return std::nullopt;
-  const std::optional<BatchProduct> product = BatchProductAt(ops, second);
+  const std::optional<BatchProduct> product = PlainProductAt(ops, second);
   if (!product.has_value() || product->x != probabilities ||
       ops.KnownShape(probabilities)->dim(-2) < kFewestQueries ||
       ops.KnownShape(ops.op(second).outputs[0]) == nullptr) {

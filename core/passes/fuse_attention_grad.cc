@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "core/passes/batch_product.h"
 #include "core/passes/known_values.h"
 #include "core/passes/pass.h"
 
@@ -36,35 +37,10 @@ constexpr char kFused[] = "_AttentionGrad";
 constexpr int64_t kFewestElements = int64_t{1} << 24;
 constexpr int64_t kLongestHead = 64;
 
-// True if operation i may be replaced: one output of floats by the kernel that we choose.
-bool IsReplaceable(const StepOps& ops, int i) {
-  return i >= 0 && !ops.IsGone(i) && !ops.op(i).names_kernel() && ops.op(i).outputs.size() == 1 &&
-         ops.op(i).outputs[0].dtype() == DataType::kFloat;
-}
-
 // True if replacing operation i loses nothing but its output, which `reader` alone reads.
 bool IsInner(const StepOps& ops, int i, int reader) {
   return IsReplaceable(ops, i) && !ops.op(i).must_run &&
          ops.OnlyReader(ops.op(i).outputs[0]) == reader;
-}
-
-// A product of two batches of matrices.
-struct BatchProduct {
-  Output x;
-  Output y;
-  bool transpose_x;
-  bool transpose_y;
-};
-
-std::optional<BatchProduct> BatchProductAt(const StepOps& ops, int i) {
-  if (!IsReplaceable(ops, i)) return std::nullopt;
-  const StepOp& op = ops.op(i);
-  const bool is_plain = op.type() == "MatMul";
-  if (!is_plain && op.type() != "BatchMatMul" && op.type() != "BatchMatMulV2") return std::nullopt;
-  const StatusOr<bool> x = op.node->Attr<bool>(is_plain ? "transpose_a" : "adj_x");
-  const StatusOr<bool> y = op.node->Attr<bool>(is_plain ? "transpose_b" : "adj_y");
-  if (!x.ok() || !y.ok()) return std::nullopt;
-  return BatchProduct{op.inputs[0], op.inputs[1], *x, *y};
 }
 
 // True if operation i gives transpose(x) * y.

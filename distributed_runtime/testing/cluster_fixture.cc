@@ -4,6 +4,7 @@
 #include "absl/time/time.h"
 #include "distributed_runtime/cluster_session.h"
 #include "distributed_runtime/loopback_transport.h"
+#include "distributed_runtime/rpc.h"
 
 namespace millstream {
 
@@ -39,6 +40,20 @@ std::unique_ptr<Session> ClusterTest::Open(int task, const proto::ConfigProto& c
   StatusOr<std::unique_ptr<Session>> opened = TryOpen(task, config);
   EXPECT_TRUE(opened.ok()) << opened.status();
   return opened.ok() ? *std::move(opened) : nullptr;
+}
+
+Status ClusterTest::Ask(int task, absl::string_view method,
+                        const google::protobuf::MessageLite& request,
+                        google::protobuf::MessageLite* response) {
+  // The target without "grpc://".
+  const auto channel = LoopbackTransport::Global()->Connect(servers_[task]->target().substr(7));
+  if (!channel.ok()) return channel.status();
+  return RequestMessage(channel->get(), method, request, absl::InfiniteFuture(), response);
+}
+
+Status ClusterTest::RegisterInTask1(const proto::RegisterGraphRequest& request) {
+  proto::RegisterGraphResponse response;
+  return Ask(1, "RegisterGraph", request, &response);
 }
 
 Output ClusterTest::On(int task, absl::string_view op, const std::vector<Output>& inputs) {

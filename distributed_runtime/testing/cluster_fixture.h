@@ -10,6 +10,8 @@
 #include "distributed_runtime/server.h"
 #include "distributed_runtime/testing/faulty_transport.h"
 #include "framework/status.h"
+#include "google/protobuf/message_lite.h"
+#include "millstream/distributed_runtime/protos/session_messages.pb.h"
 #include "millstream/framework/protos/config.pb.h"
 #include "millstream/framework/protos/tensorflow_server.pb.h"
 
@@ -30,6 +32,12 @@ class ClusterTest : public SessionTest {
   StatusOr<std::unique_ptr<Session>> TryOpen(
       int task, const proto::ConfigProto& config = proto::ConfigProto());
   std::unique_ptr<Session> Open(int task, const proto::ConfigProto& config = proto::ConfigProto());
+
+  // Sends a task a request that no master sends, and waits for the answer.
+  Status Ask(int task, absl::string_view method, const google::protobuf::MessageLite& request,
+             google::protobuf::MessageLite* response);
+  // A part of the graph, for task 1.
+  Status RegisterInTask1(const proto::RegisterGraphRequest& request);
 
   // What `op` adds asks for that task.
   Output On(int task, absl::string_view op, const std::vector<Output>& inputs);

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "distributed_runtime/loopback_transport.h"
-#include "distributed_runtime/rpc.h"
 #include "distributed_runtime/testing/cluster_fixture.h"
 #include "framework/testing/hang_guard.h"
 #include "gtest/gtest.h"
@@ -82,12 +80,27 @@ class ClusterFaultsTest : public ClusterTest {
     EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
     transports_[0]->HoldRequests("");
   }
-  Status RegisterInTask1(const proto::RegisterGraphRequest& request) {
-    const auto channel = LoopbackTransport::Global()->Connect(servers_[1]->target().substr(7));
-    if (!channel.ok()) return channel.status();
-    proto::RegisterGraphResponse response;
-    return RequestMessage(channel->get(), "RegisterGraph", request, absl::InfiniteFuture(),
-                          &response);
+  // A queue in task 1, with what puts an element into it and what counts its elements.
+  struct QueueInTask1 {
+    const Node* put;
+    Output size;
+  };
+  // Such a queue, for whose element a step of a master that is no longer heard there still waits.
+  QueueInTask1 LeaveStepAtQueue() {
+    const Output y = FromEmptyQueue(1);
+    build.set_device("/job:worker/task:1");
+    const Output queue = y.node->input(0);
+    const QueueInTask1 left{build.Variadic("QueueEnqueueV2", {{queue}, {Constant(1.0f)}}),
+                            Op("QueueSizeV2", {queue})};
+    build.set_device("");
+    session = Open(0);
+    std::thread waiting([&] { EXPECT_FALSE(Run({y}).ok()); });
+    EXPECT_TRUE(Eventually([&] { return RunningIn(1) == 1; }));
+    transports_[0]->Set(Fault::kRefused);
+    EXPECT_EQ(session->Close(), absl::OkStatus());
+    waiting.join();
+    EXPECT_EQ(RunningIn(1), 1);
+    return left;
   }
   int RunningIn(int task) {
     proto::TaskStatusRecord status;
