@@ -17,17 +17,16 @@ namespace millstream::network {
 //
 // The invariants:
 // 1. Only the thread that has the turn, and is in no completion, asks gRPC for events.
-// 2. A turn that is free is taken by a background thread after kRest at the latest. For that time
-// it
-//    rests after a helper has had its answer: a program that takes one step after the other reads
-//    all its answers itself.
+// 2. A turn that is free is taken by a background thread after kRest at the latest. It rests for
+//    that time after a helper has had its answer: a program that takes one step after the other
+//    reads all its answers itself.
 // 3. A turn whose holder has been in one completion for kLongCompletion is taken from it, so that
 //    events, and with them pings of peers, do not wait for it. EndCompletion tells the holder.
 // 4. A background thread that asks gRPC cannot be called back. A helper waits until that thread has
 //    completed an event, and then has the turn before all others.
-// 5. While an event is completed, a background thread waits, or is being started, unless the
-// process
-//    has as many threads as it may: it would read if the completion gave the turn away, or lost it.
+// 5. While an event is completed, a background thread waits or is being started, unless the process
+//    has all the threads that it may: it would read if the completion gave the turn away, or lost
+//    it.
 // 6. Background threads that wait sleep without a limit while nothing happens. One of them, the
 //    watcher, has a limit where 2 or 3 need one; who makes the need wakes one, unless a watcher
 //    looks early enough by itself.
