@@ -72,6 +72,15 @@ StatusOr<Gradient> FindGradientParts(const millstream_graph* graph,
   return gradient;
 }
 
+millstream_bytes GiveNumbers(const std::vector<const Node*>& nodes) {
+  std::string numbers;
+  for (const Node* const node : nodes) {
+    const int32_t number = node->id();
+    numbers.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  return GiveBytes(numbers);
+}
+
 // The gradient functions of the front end.
 class FrontEndGradients final : public GradientFunctions {
  public:
@@ -113,7 +122,9 @@ millstream_status* millstream_graph_gradients(
     millstream_graph* graph, const millstream_output* ys, int32_t n_ys, const millstream_output* xs,
     int32_t n_xs, const millstream_output* grad_ys, const millstream_output* stop_gradients,
     int32_t n_stop_gradients, int32_t colocate, const char* scope, const char* source,
-    const millstream_gradient_functions* functions, millstream_gradient* out) {
+    const millstream_gradient_functions* functions, millstream_gradient* out,
+    millstream_bytes* made) {
+  if (made != nullptr) *made = millstream_bytes();
   auto y_outputs = FindOutputs(graph, ys, n_ys);
   if (!y_outputs.ok()) return Give(y_outputs.status());
   auto x_outputs = FindOutputs(graph, xs, n_xs);
@@ -130,10 +141,13 @@ millstream_status* millstream_graph_gradients(
   options.colocate_with_forward = colocate != 0;
   options.stop_gradients = *std::move(stop_outputs);
   if (functions != nullptr) options.functions = &front_end;
+  std::vector<const Node*> made_nodes;
+  options.made = &made_nodes;
   StatusOr<std::vector<Gradient>> gradients =
       AddGradients(&graph->graph, *y_outputs, *x_outputs, *grad_outputs, options);
   if (!gradients.ok()) return Give(gradients.status());
   for (int32_t i = 0; i < n_xs; ++i) out[i] = GiveGradient((*gradients)[i]);
+  if (made != nullptr) *made = GiveNumbers(made_nodes);
   return nullptr;
 }
 

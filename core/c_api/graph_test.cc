@@ -11,6 +11,9 @@
 namespace millstream::c_api {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::Gt;
 using ::testing::HasSubstr;
 
 class GraphTest : public GraphFixture {
@@ -254,8 +257,14 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
   const millstream_output xs[] = {x, other};
   const millstream_output none = {-1, 0};
   millstream_gradient gradients[2];
+  millstream_bytes made;
   ExpectOk(millstream_graph_gradients(graph(), &y, 1, xs, 2, &none, nullptr, 0, 0, "gradients",
-                                      "model.py:9", nullptr, gradients));
+                                      "model.py:9", nullptr, gradients, &made));
+  std::vector<int32_t> numbers(made.size / sizeof(int32_t));
+  std::memcpy(numbers.data(), made.data, made.size);
+  millstream_bytes_free(&made);
+  EXPECT_THAT(numbers, Contains(gradients[0].values.node));
+  EXPECT_THAT(numbers, Each(Gt(y.node)));
   ASSERT_GE(gradients[0].values.node, 0);
   EXPECT_EQ(gradients[0].indices.node, -1);
   const std::string name = millstream_node_name(graph(), gradients[0].values.node);
@@ -265,7 +274,7 @@ TEST_F(GraphTest, GradientsAreAddedBelowTheScope) {
 
   const millstream_output missing = {77, 0};
   EXPECT_EQ(Error(millstream_graph_gradients(graph(), &missing, 1, xs, 2, nullptr, nullptr, 0, 0,
-                                             "g", "", nullptr, gradients))
+                                             "g", "", nullptr, gradients, nullptr))
                 .code,
             kInvalidArgument);
 }
@@ -279,7 +288,7 @@ TEST_F(GraphTest, FrontEndHasGradientFunctionsOfItsOwn) {
     const millstream_output y = Add("Floor", name, {{x}}, attrs.get());
     const millstream_gradient_functions functions = {&FrontEnd::Differentiate, front_end};
     return Error(millstream_graph_gradients(graph(), &y, 1, &x, 1, &none, nullptr, 0, 0, "g", "",
-                                            &functions, out));
+                                            &functions, out, nullptr));
   };
   FrontEnd front_end{this};
   millstream_gradient gradient;

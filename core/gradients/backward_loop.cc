@@ -43,7 +43,7 @@ Output EmptyList(GraphBuilder* builder, const Output& element) {
 
 BackwardLoop::BackwardLoop(Graph* graph, ForwardControlFlow* forward, int loop,
                            GraphRegion* outside, const std::string& scope,
-                           const std::string& source)
+                           const std::string& source, std::vector<const Node*>* made)
     : forward_(forward),
       number_(loop),
       loop_(forward->loops.loop(loop)),
@@ -59,6 +59,7 @@ BackwardLoop::BackwardLoop(Graph* graph, ForwardControlFlow* forward, int loop,
   for (GraphBuilder* const builder : {&around_forward_, &in_forward_, &around_, &inside_, &body_}) {
     builder->set_source(source);
   }
+  for (GraphBuilder* const builder : {&around_, &inside_, &body_}) builder->set_made(made);
   around_.set_region(outside);
   body_.set_region(this);
 }

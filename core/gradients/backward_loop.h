@@ -10,6 +10,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -30,9 +31,11 @@ struct ForwardControlFlow {
 class BackwardLoop final : public GraphRegion {
  public:
   // Of the loop number `loop`. `outside` is the region around the backward loop: a backward loop as
-  // well, or null. Nodes are named below `scope`.
+  // well, or null. Nodes are named below `scope`. Those that are not in the forward graph are added
+  // to `made` if it is not null.
   BackwardLoop(Graph* graph, ForwardControlFlow* forward, int loop, GraphRegion* outside,
-               const std::string& scope, const std::string& source);
+               const std::string& scope, const std::string& source,
+               std::vector<const Node*>* made);
 
   // Makes what counts the iterations, forward and backward. To be called first.
   Status Begin();

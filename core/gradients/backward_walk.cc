@@ -46,6 +46,7 @@ BackwardWalk::BackwardWalk(Graph* graph, const std::vector<Output>& xs,
       xs_(xs.begin(), xs.end()),
       stops_(options.stop_gradients.begin(), options.stop_gradients.end()) {
   builder_.set_source(options.source);
+  builder_.set_made(options.made);
 }
 
 void BackwardWalk::FindNodes(const std::vector<Output>& ys) {

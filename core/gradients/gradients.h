@@ -20,6 +20,10 @@ struct GradientOptions {
   std::string source;  // the user's line
   // Functions for ops that the registry has none for; may be null.
   GradientFunctions* functions = nullptr;
+  // Gets the nodes that are made for the gradients, in their order; may be null. Not among them is
+  // what keeps values in the loops of the forward graph, which may not wait for anything new, and
+  // what `functions` make.
+  std::vector<const Node*>* made = nullptr;
 };
 
 // Returns for each x the gradient of sum(dy_i * y_i) with respect to it. `grad_ys` has the dy_i; an

@@ -414,7 +414,7 @@ Status BackwardWalk::VisitLoop(int number) {
   FindActive(&gradients);
   MS_RETURN_IF_ERROR(CheckActive(gradients));
   GraphRegion* const outside = builder_.region();
-  BackwardLoop backward(graph_, &forward_, number, outside, scope, options_.source);
+  BackwardLoop backward(graph_, &forward_, number, outside, scope, options_.source, options_.made);
   MS_RETURN_IF_ERROR(backward.Begin());
   AddVariables(&gradients, &backward);
   builder_.set_region(&backward);

@@ -406,6 +406,7 @@ Status LstmGradGradient(GradientContext* context) {
   options.scope = builder->scope();
   options.source = builder->source();
   options.colocate_with_forward = builder->requests_place();
+  options.made = builder->made();
   const std::vector<Output> xs(inputs.begin() + 1, inputs.end());
   MS_ASSIGN_OR_RETURN(const std::vector<Gradient> dx,
                       AddGradients(builder->graph(), ys, xs, dys, options));

@@ -135,6 +135,7 @@ const Node* GraphBuilder::Named(absl::string_view name, absl::string_view op,
     return nullptr;
   }
   if (region_ != nullptr) region_->NoteMade(*node);
+  if (made_ != nullptr) made_->push_back(*node);
   return *node;
 }
 

@@ -64,11 +64,13 @@ class GraphBuilder {
   const std::vector<std::string>& colocation() const { return colocation_; }
   void set_source(std::string source) { source_ = std::move(source); }
   void set_scope(std::string scope) { scope_ = std::move(scope); }
-  // New nodes get the device, the colocation groups and the source that those of `other` get.
+  // New nodes get the device, the colocation groups and the source that those of `other` get, and
+  // are added to the same list.
   void StandBeside(const GraphBuilder& other) {
     device_ = other.device_;
     colocation_ = other.colocation_;
     source_ = other.source_;
+    made_ = other.made_;
   }
   // True if new nodes request a device or join colocation groups.
   bool requests_place() const { return !device_.empty() || !colocation_.empty(); }
@@ -77,6 +79,9 @@ class GraphBuilder {
   // as a whole. Returns the region before.
   GraphRegion* set_region(GraphRegion* region) { return std::exchange(region_, region); }
   GraphRegion* region() const { return region_; }
+  // New nodes are added to this list, which must outlive the builder; null: to none.
+  void set_made(std::vector<const Node*>* made) { made_ = made; }
+  std::vector<const Node*>* made() const { return made_; }
   const std::string& scope() const { return scope_; }
 
   // The static shape of a tensor; unknown after an error.
@@ -99,6 +104,7 @@ class GraphBuilder {
   std::vector<std::string> colocation_;
   std::string source_;
   GraphRegion* region_ = nullptr;
+  std::vector<const Node*>* made_ = nullptr;
   Status status_;
 };
 

@@ -209,7 +209,8 @@ PyObject* graph_gradients(PyObject* self, PyObject* args) {
   millstream_output *ys = NULL, *xs = NULL, *grad_ys = NULL, *stops = NULL;
   millstream_gradient* gradients = NULL;
   int32_t n_ys = 0, n_xs = 0, n_stops = 0;
-  PyObject* result = NULL;
+  millstream_bytes made = {NULL, 0};
+  PyObject *list = NULL, *result = NULL;
   if (read_outputs(ys_object, &ys, &n_ys) != 0 || read_outputs(xs_object, &xs, &n_xs) != 0 ||
       read_outputs(stops_object, &stops, &n_stops) != 0 ||
       read_grad_ys(grad_ys_object, n_ys, &grad_ys) != 0) {
@@ -224,17 +225,18 @@ PyObject* graph_gradients(PyObject* self, PyObject* args) {
   Py_BEGIN_ALLOW_THREADS;
   status =
       millstream_graph_gradients(((graph_object*)self)->handle, ys, n_ys, xs, n_xs, grad_ys, stops,
-                                 n_stops, colocate, scope, source, &functions, gradients);
+                                 n_stops, colocate, scope, source, &functions, gradients, &made);
   Py_END_ALLOW_THREADS;
   if (status != NULL) {
     raise_status(status, NULL);
     goto end;
   }
-  result = PyList_New(n_xs);
-  for (int32_t i = 0; i < n_xs && result != NULL; ++i) {
-    PyList_SetItem(result, i, describe_gradient(&gradients[i]));
+  list = list_of_gradients(gradients, n_xs);
+  if (list != NULL) {
+    result = Py_BuildValue("(Ny#)", list, made.data, (Py_ssize_t)made.size);
   }
 end:
+  millstream_bytes_free(&made);
   PyMem_Free(ys);
   PyMem_Free(xs);
   PyMem_Free(grad_ys);

@@ -69,7 +69,7 @@ void AskForGradients(millstream_graph* graph, int32_t num_nodes) {
   const millstream_output x = {0, 0};
   millstream_gradient gradient;
   Text(millstream_graph_gradients(graph, &y, 1, &x, 1, nullptr, nullptr, 0, /*colocate=*/1,
-                                  "gradients", "", nullptr, &gradient));
+                                  "gradients", "", nullptr, &gradient, nullptr));
 }
 
 }  // namespace

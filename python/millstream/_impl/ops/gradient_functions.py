@@ -173,7 +173,7 @@ class GradientCalls:
         if function is None:
             return [None] * len(operation.inputs)
         with (
-            self._beside(operation),
+            self._beside(operation, region is not None),
             self._graph.enter_scope(scope + "/"),
             self._in_region(region),
         ):
@@ -182,16 +182,15 @@ class GradientCalls:
             return self._packed(operation, function(operation, *gradients))
 
     @contextlib.contextmanager
-    def _beside(self, operation: Operation) -> Iterator[None]:
+    def _beside(self, operation: Operation, in_loop: bool) -> Iterator[None]:
         """Within the block, new operations stand where the runtime's gradients stand."""
         graph = self._graph
-        place = operation if self._colocate else None
-        with (
-            graph.as_default(),
-            graph.control_dependencies(None),
-            graph.device(None),
-            graph.colocate_with(place, ignore_existing=True),
-        ):
+        with contextlib.ExitStack() as blocks:
+            blocks.enter_context(graph.as_default())
+            if in_loop:  # the loop as a whole waits for what is outside of it
+                blocks.enter_context(graph.control_dependencies(None))
+            place = operation if self._colocate else None
+            blocks.enter_context(graph.colocate_with(place, ignore_existing=True))
             yield
 
     def _in_region(self, region: object | None) -> contextlib.AbstractContextManager[None]:

@@ -16,6 +16,8 @@ from millstream._impl.ops import array_creation
 from millstream._impl.ops.gradient_functions import GradientCalls, unpacked_gradient
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from millstream._impl.graph.graph import Graph
 
 
@@ -184,7 +186,7 @@ def _add_gradients(
     if not pairs or not sources:
         return [None] * len(sources)
 
-    def add() -> list[Any]:
+    def add() -> tuple[list[Any], bytes]:
         try:
             return graph.handle.gradients(
                 [y.packed for y, _ in pairs],
@@ -202,7 +204,8 @@ def _add_gradients(
             raise LookupError(error_text.with_source(error.args[1])) from None
 
     before = graph.version
-    found = graph.grow(add)
+    found, made = graph.grow(add)
+    _enter_blocks(graph, memoryview(made).cast("i"), found, colocate)
     if graph.state.branch is not None:
         for node in range(before, graph.version):
             graph.state.branch.note_made(node)
@@ -210,6 +213,57 @@ def _add_gradients(
         if dy is not None:
             dy.forget_shape()  # it may be the gradient of a tensor of a known shape
     return [unpacked_gradient(graph, gradient) for gradient in found]
+
+
+def _enter_blocks(graph: Graph, made: Sequence[int], found: list[Any], colocate: bool) -> None:
+    """Give what the runtime has made the devices and control inputs of the current blocks.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    made
+        The nodes, each after those of them that it reads, except where a loop leads back.
+    found
+        The gradients, as the extension gives them.
+    colocate
+        Whether the nodes stand where the forward ones stand.
+    """
+    state = graph.state
+    if state.devices and not colocate:
+        for node in made:
+            _enter_device_blocks(graph, node)
+    if not state.controls:
+        return
+    kept = {part >> 32 for gradient in found for part in _parts(gradient)}
+    for node in made:
+        _enter_control_blocks(graph, node, node in kept)
+
+
+def _enter_device_blocks(graph: Graph, node: int) -> None:
+    state = graph.state
+    operation = graph.operation_of(node)
+    if operation.device:
+        return  # its gradient function has chosen it
+    device = state.device_for(operation) if state.device is None else state.device
+    graph.handle.set_device(node, device)
+
+
+def _enter_control_blocks(graph: Graph, node: int, is_kept: bool) -> None:
+    """Let a node wait, unless it reads what waits; a constant only if the caller gets it."""
+    state, handle = graph.state, graph.handle
+    inputs, controls = handle.node_inputs(node), handle.node_controls(node)
+    if not inputs and not controls and not is_kept:
+        return
+    packed = [*inputs, *(control << 32 for control in controls)]
+    for control in state.control_inputs(packed):
+        handle.add_control_input(node, control)
+    state.note_made(node)
+
+
+def _parts(gradient: Any) -> tuple[int, ...]:
+    parts = gradient if isinstance(gradient, tuple) else (gradient,)
+    return tuple(part for part in parts if part is not None)
 
 
 def _weight(y: Tensor, weight: Any) -> Tensor:

@@ -119,6 +119,121 @@ def test_gradients_of_one_device_are_summed_there_before_they_are_sent() -> None
     assert (other.device, other.op.colocation_groups()) == ("/device:CPU:2", [b"loc:@c"])
 
 
+def _made_since(first: int) -> list[Any]:
+    return tf.get_default_graph().get_operations()[first:]
+
+
+def _loop(x: Any) -> Any:
+    return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * tf.exp(x)), [0, x])[1]
+
+
+def test_gradients_ask_for_the_device_of_the_block() -> None:
+    with tf.device("/cpu:0"):
+        x = tf.constant([1.0, 2.0])
+        y = tf.exp(x) * x
+    first = len(_made_since(0))
+    with tf.device("/job:a"), tf.device("/cpu:1"):
+        tf.gradients(y, x)
+    assert {operation.device for operation in _made_since(first)} == {"/job:a/device:CPU:1"}
+    first = len(_made_since(0))
+    with tf.device("/cpu:1"), tf.device(None):
+        tf.gradients(y, x)
+    assert {operation.device for operation in _made_since(first)} == {""}
+    first = len(_made_since(0))
+    with tf.device("/cpu:1"):
+        tf.gradients(y, x, colocate_gradients_with_ops=True)
+    assert {operation.device for operation in _made_since(first)} == {"/device:CPU:0"}
+
+
+def test_device_functions_see_the_operations_of_gradients() -> None:
+    x = tf.constant([1.0, 2.0])
+    y = tf.exp(x) * x
+    first = len(_made_since(0))
+    seen = []
+
+    def device(operation: Any) -> str:
+        seen.append(operation.name)
+        return "/cpu:2" if operation.type == "Mul" else ""
+
+    with tf.device("/cpu:1"), tf.device(device):
+        tf.gradients(y, x)
+    made = _made_since(first)
+    assert seen == [operation.name for operation in made]
+    for operation in made:
+        expected = "/device:CPU:2" if operation.type == "Mul" else "/device:CPU:1"
+        assert operation.device == expected
+
+
+def test_the_block_of_a_loops_gradient_is_not_that_of_the_loop() -> None:
+    x = tf.constant(0.5)
+    with tf.device("/cpu:0"):
+        y = _loop(x)
+    first = len(_made_since(0))
+    with tf.device("/cpu:1"):
+        dx = tf.gradients(y, x)[0]
+    devices = {operation.device for operation in _made_since(first)}
+    # What the loop keeps for its gradient asks for nothing: it stands with what makes it.
+    assert devices == {"", "/device:CPU:1"}
+    pushes = [op for op in _made_since(first) if op.type == "TensorListPushBack"]
+    assert pushes
+    assert {operation.device for operation in pushes} == {""}
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Session(config=config) as session:
+        expected = np.exp(1.5) * (1 + 3 * 0.5)
+        np.testing.assert_allclose(session.run(dx), expected, rtol=1e-6)
+
+
+def test_gradients_wait_for_the_control_inputs_of_the_block(session: tf.Session) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    x = tf.constant(0.5)
+
+    @tf.custom_gradient
+    def doubled(value: Any) -> Any:
+        return value * 2.0, lambda dy: dy * tf.constant(2.0)
+
+    for y, expected in (
+        (x * x, 1.0),
+        (x, 1.0),
+        (doubled(x), 2.0),
+        (_loop(x), np.exp(1.5) * 2.5),
+        (tf.cond(x > 0.0, lambda: tf.exp(x), lambda: x), np.exp(0.5)),
+    ):
+        before = session.run(count)
+        with tf.control_dependencies([count.assign_add(1.0)]):
+            dx = tf.gradients(y, x)[0]
+        np.testing.assert_allclose(session.run(dx), expected, rtol=1e-6)
+        assert session.run(count) == before + 1.0
+
+
+def test_the_gradient_of_a_loop_may_wait_for_its_result(session: tf.Session) -> None:
+    x = tf.constant(0.5)
+    y = _loop(x)
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    with tf.control_dependencies([count.assign_add(y)]):
+        dx = tf.gradients(y, x)[0]
+    np.testing.assert_allclose(session.run(dx), np.exp(1.5) * 2.5, rtol=1e-6)
+    np.testing.assert_allclose(session.run(count), np.exp(1.5) * 0.5, rtol=1e-6)
+
+
+def test_what_a_branch_computes_may_wait_in_it(session: tf.Session) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    fed = tf.placeholder(tf.bool, [])
+    x = tf.constant(0.5)
+
+    def slope() -> Any:
+        with tf.control_dependencies([count.assign_add(1.0)]):
+            return tf.gradients(tf.exp(x), x)[0]
+
+    found = tf.cond(fed, slope, lambda: tf.constant(0.0))
+    assert session.run(found, {fed: False}) == 0.0
+    assert session.run(count) == 0.0
+    np.testing.assert_allclose(session.run(found, {fed: True}), np.exp(0.5), rtol=1e-6)
+    assert session.run(count) == 1.0
+
+
 def test_the_gradient_is_that_of_a_weighted_sum() -> None:
     x = tf.constant(3.0)
     assert tf.gradients([x * x, 2.0 * x], x)[0].eval() == 8.0
