@@ -122,11 +122,29 @@ def test_new_operations_stand_where_those_of_the_runtime_stand() -> None:
         (plain,) = tf.gradients(y, x)
         (beside,) = tf.gradients(y, x, name="back", colocate_gradients_with_ops=True)
     assert plain.op.name == "outer/gradients/forward/Floor_grad/own"
-    assert (plain.op.control_inputs, plain.device) == ([], "")
+    assert (plain.op.control_inputs, plain.device) == ([y.op], "/device:CPU:1")
     assert plain.op.colocation_groups() == [b"loc:@" + plain.op.name.encode()]
     assert beside.op.name == "outer/back/forward/Floor_grad/own"
-    assert beside.device == y.device
+    assert (beside.op.control_inputs, beside.device) == ([y.op], y.device)
     assert beside.op.colocation_groups() == [b"loc:@forward/Floor"]
+
+
+def test_a_function_may_choose_devices() -> None:
+    x = tf.constant(1.0)
+
+    def gradient(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+        with tf.device("/cpu:2"):
+            there = tf.exp(dy)
+        with tf.device(None):
+            anywhere = tf.exp(there)
+        return tf.exp(anywhere)
+
+    y = _with_gradient(gradient, "Floor", lambda: tf.floor(x))
+    with tf.device("/cpu:1"):
+        (dx,) = tf.gradients(y, x)
+    anywhere = dx.op.inputs[0]
+    assert (dx.device, anywhere.device) == ("/device:CPU:1", "")
+    assert anywhere.op.inputs[0].device == "/device:CPU:2"
 
 
 def test_the_users_line_is_that_in_the_function() -> None:
