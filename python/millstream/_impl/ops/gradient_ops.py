@@ -14,6 +14,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.variable_tensor import handle_of
 from millstream._impl.ops import array_creation
 from millstream._impl.ops.gradient_functions import GradientCalls, unpacked_gradient
+from millstream._impl.values import dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,9 @@ class UnconnectedGradients(enum.Enum):
     NONE = "none"
     ZERO = "zero"
 
+
+# What is on the device of the operation that made it.
+_STAYS = (dtypes.resource, dtypes.variant)
 
 _UNCONNECTED = Kind(
     "'none', 'zero' or a tf.UnconnectedGradients",
@@ -243,8 +247,10 @@ def _enter_blocks(graph: Graph, made: Sequence[int], found: list[Any], colocate:
 def _enter_device_blocks(graph: Graph, node: int) -> None:
     state = graph.state
     operation = graph.operation_of(node)
-    if operation.device:
-        return  # its gradient function has chosen it
+    if operation.device or any(
+        tensor.dtype in _STAYS for tensor in (*operation.inputs, *operation.outputs)
+    ):
+        return  # its gradient function has chosen it, or what it works on has
     device = state.device_for(operation) if state.device is None else state.device
     graph.handle.set_device(node, device)
 

@@ -172,7 +172,7 @@ def test_the_block_of_a_loops_gradient_is_not_that_of_the_loop() -> None:
     with tf.device("/cpu:1"):
         dx = tf.gradients(y, x)[0]
     devices = {operation.device for operation in _made_since(first)}
-    # What the loop keeps for its gradient asks for nothing: it stands with what makes it.
+    # The lists of what the loop keeps for its gradient ask for nothing: they stand together.
     assert devices == {"", "/device:CPU:1"}
     pushes = [op for op in _made_since(first) if op.type == "TensorListPushBack"]
     assert pushes
