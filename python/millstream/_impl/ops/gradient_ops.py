@@ -99,6 +99,8 @@ def gradients(
 ) -> list[Any]:
     """Derivatives of the sum of `ys` by each of `xs`.
 
+    The new operations ask for the device of the current blocks, and wait for their control inputs.
+
     Parameters
     ----------
     ys
@@ -113,7 +115,8 @@ def gradients(
     colocate_gradients_with_ops
         Whether each new operation is colocated with the operation whose gradient it computes, and a
         sum of gradients that are on one device with the first of them. What several devices have is
-        summed beside the operation that made the tensor.
+        summed beside the operation that made the tensor. The device of the current
+        blocks then does not count.
     gate_gradients, aggregation_method
         Hints, not used. The second is an `AggregationMethod`.
     stop_gradients
