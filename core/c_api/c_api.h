@@ -264,14 +264,16 @@ void millstream_graph_set_producer(millstream_graph* graph, int32_t version);
  * colocated with the node that it belongs to. `functions` may be NULL. They are called, on this
  * thread, for names that the library has no gradient function for, and may add nodes. `out` gets
  * n_xs gradients. `made`, which may be NULL, gets the numbers of the nodes that
- * GradientOptions::made lists, each an int32_t. core/gradients/gradients.h lists the errors; UNKNOWN
- * if a function of the front end failed. */
-millstream_status* millstream_graph_gradients(
-    millstream_graph* graph, const millstream_output* ys, int32_t n_ys, const millstream_output* xs,
-    int32_t n_xs, const millstream_output* grad_ys, const millstream_output* stop_gradients,
-    int32_t n_stop_gradients, int32_t colocate, const char* scope, const char* source,
-    const millstream_gradient_functions* functions, millstream_gradient* out,
-    millstream_bytes* made);
+ * GradientOptions::made lists, each an int32_t. core/gradients/gradients.h lists the errors;
+ * UNKNOWN if a function of the front end failed. */
+millstream_status* millstream_graph_gradients(millstream_graph* graph, const millstream_output* ys,
+                                              int32_t n_ys, const millstream_output* xs,
+                                              int32_t n_xs, const millstream_output* grad_ys,
+                                              const millstream_output* stop_gradients,
+                                              int32_t n_stop_gradients, int32_t colocate,
+                                              const char* scope, const char* source,
+                                              const millstream_gradient_functions* functions,
+                                              millstream_gradient* out, millstream_bytes* made);
 
 /* What a node of the region reads instead of `output`. May add nodes. INVALID_ARGUMENT if there is
  * no such output; UNIMPLEMENTED as in core/gradients/backward_loop.h. */

@@ -118,12 +118,14 @@ class FrontEndGradients final : public GradientFunctions {
 
 }  // namespace
 
-millstream_status* millstream_graph_gradients(
-    millstream_graph* graph, const millstream_output* ys, int32_t n_ys, const millstream_output* xs,
-    int32_t n_xs, const millstream_output* grad_ys, const millstream_output* stop_gradients,
-    int32_t n_stop_gradients, int32_t colocate, const char* scope, const char* source,
-    const millstream_gradient_functions* functions, millstream_gradient* out,
-    millstream_bytes* made) {
+millstream_status* millstream_graph_gradients(millstream_graph* graph, const millstream_output* ys,
+                                              int32_t n_ys, const millstream_output* xs,
+                                              int32_t n_xs, const millstream_output* grad_ys,
+                                              const millstream_output* stop_gradients,
+                                              int32_t n_stop_gradients, int32_t colocate,
+                                              const char* scope, const char* source,
+                                              const millstream_gradient_functions* functions,
+                                              millstream_gradient* out, millstream_bytes* made) {
   if (made != nullptr) *made = millstream_bytes();
   auto y_outputs = FindOutputs(graph, ys, n_ys);
   if (!y_outputs.ok()) return Give(y_outputs.status());

@@ -34,8 +34,7 @@ class BackwardLoop final : public GraphRegion {
   // well, or null. Nodes are named below `scope`. Those that are not in the forward graph are added
   // to `made` if it is not null.
   BackwardLoop(Graph* graph, ForwardControlFlow* forward, int loop, GraphRegion* outside,
-               const std::string& scope, const std::string& source,
-               std::vector<const Node*>* made);
+               const std::string& scope, const std::string& source, std::vector<const Node*>* made);
 
   // Makes what counts the iterations, forward and backward. To be called first.
   Status Begin();

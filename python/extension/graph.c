@@ -334,8 +334,10 @@ static PyMethodDef graph_methods[] = {
     {"import_", graph_import, METH_VARARGS,
      "import_(bytes, prefix, source, map_names, map_outputs, return_names) -> outputs"},
     {"gradients", graph_gradients, METH_VARARGS,
-     "gradients(ys, xs, grad_ys, stop_gradients, colocate, scope, source, functions) -> (gradients, "
-     "made): one of None, output, or (values, indices, shape) for each x; the numbers of new nodes, "
+     "gradients(ys, xs, grad_ys, stop_gradients, colocate, scope, source, functions) -> "
+     "(gradients, "
+     "made): one of None, output, or (values, indices, shape) for each x; the numbers of new "
+     "nodes, "
      "int32. functions(name, node, scope, region, dys) gives such a list of dxs, or None"},
     {"producer", graph_producer, METH_NOARGS, "GraphDef version of the producer."},
     {"set_producer", graph_set_producer, METH_O, "Declares the GraphDef version."},
