@@ -10,6 +10,7 @@
 #include "core/io/file_system.h"
 #include "core/resources/lookup_table.h"
 #include "core/resources/resource_handle.h"
+#include "core/resources/run_time_handle.h"
 #include "core/structural/host_kernel.h"
 #include "core/structural/structural.h"
 
@@ -18,27 +19,74 @@ namespace {
 
 // ---- The table ----
 
-TableKind KindOf(const Node& node) {
-  const std::string& op = node.op().name;
+TableKind KindOf(absl::string_view op) {
   if (op == "HashTableV2") return TableKind::kConstant;
   const bool is_dense = op == "MutableDenseHashTableV2" || op == "_MutableDenseHashTable";
   return is_dense ? TableKind::kDense : TableKind::kMutable;
 }
 
-// The handle is known before a step runs, so these keys have to be constants.
-StatusOr<Tensor> ReservedKey(const Node& node, int i, absl::string_view argument) {
-  const Node* source = node.origin()->input(i).node;
-  while (source->op().name == "Identity") source = source->input(0).node;
-  if (source->op().name != "Const") {
-    return errors::Unimplemented("argument '", argument, "' must be a constant, got ",
-                                 source->Describe());
+Status CheckBuckets(const OpCall& call) {
+  MS_ASSIGN_OR_RETURN(const int64_t buckets, call.Attr<int64_t>("initial_num_buckets"));
+  if (buckets < 1 || (buckets & (buckets - 1)) != 0) {
+    return errors::InvalidArgument("attribute 'initial_num_buckets' must be a power of 2, got ",
+                                   buckets);
   }
-  return source->Attr<Tensor>("value");
+  MS_ASSIGN_OR_RETURN(const float load, call.Attr<float>("max_load_factor"));
+  if (load > 0 && load < 1) return absl::OkStatus();
+  return errors::InvalidArgument("attribute 'max_load_factor' must be between 0 and 1, got ", load);
 }
 
+// What the attributes say. Those of a dense table do not say its keys.
+StatusOr<TableSpec> SpecOf(const OpCall& call) {
+  TableSpec spec;
+  spec.kind = KindOf(call.op->name);
+  MS_ASSIGN_OR_RETURN(spec.key_dtype, call.Attr<DataType>("key_dtype"));
+  MS_ASSIGN_OR_RETURN(spec.value_dtype, call.Attr<DataType>("value_dtype"));
+  for (const DataType dtype : {spec.key_dtype, spec.value_dtype}) {
+    if (dtype == DataType::kString || DataTypeSize(dtype) > 0) continue;
+    return errors::Unimplemented("a table holds no elements of type ", DataTypeName(dtype));
+  }
+  if (call.op->FindAttr("value_shape") != nullptr) {
+    MS_ASSIGN_OR_RETURN(const PartialShape shape, call.Attr<PartialShape>("value_shape"));
+    if (!shape.IsFullyKnown()) {
+      return errors::InvalidArgument("attribute 'value_shape' must be fully known, got ",
+                                     shape.ToString());
+    }
+    spec.value_shape = shape.ToShape();
+  }
+  if (spec.kind == TableKind::kDense) MS_RETURN_IF_ERROR(CheckBuckets(call));
+  return spec;
+}
+
+// The keys of a table that is there are not compared: it keeps those that it was made with.
+Status CheckShared(const LookupTable& table, const TableSpec& wanted) {
+  const TableSpec& spec = table.spec();
+  if (spec.kind == wanted.kind && spec.key_dtype == wanted.key_dtype &&
+      spec.value_dtype == wanted.value_dtype && spec.value_shape == wanted.value_shape) {
+    return absl::OkStatus();
+  }
+  return errors::InvalidArgument(
+      "Conflicting key/value dtypes or shapes: another node has a table '", table.name(), "' from ",
+      DataTypeName(spec.key_dtype), " to ", DataTypeName(spec.value_dtype));
+}
+
+StatusOr<ResourceRef<Resource>> FindTable(const Node& node, ResourceManager* resources) {
+  MS_ASSIGN_OR_RETURN(const ResourceName name, ResourceNameOf(node));
+  MS_ASSIGN_OR_RETURN(const TableSpec spec, SpecOf(node.call()));
+  MS_ASSIGN_OR_RETURN(ResourceRef<LookupTable> table,
+                      resources->LookupOrCreate<LookupTable>(
+                          name.container, name.name, [&]() -> StatusOr<ResourceRef<LookupTable>> {
+                            return MakeResource<LookupTable>(name.name, spec);
+                          }));
+  MS_RETURN_IF_ERROR(CheckShared(*table, spec));
+  return ResourceRef<Resource>(std::move(table));
+}
+
+// ---- The dense table ----
+
 // Of graphs from before there was a key for removed entries, the table has but the first one.
-Status ReadReservedKeys(const Node& node, TableSpec* spec) {
-  MS_ASSIGN_OR_RETURN(const Tensor empty, ReservedKey(node, 0, "empty_key"));
+Status ReadReservedKeys(const StructuralFrame& frame, TableSpec* spec) {
+  const Tensor empty = frame.BorrowInput(0);
   const int64_t elements = empty.num_elements();
   if (empty.shape().rank() > 1) {
     return errors::InvalidArgument("argument 'empty_key': expected a scalar or a vector, got ",
@@ -46,8 +94,8 @@ Status ReadReservedKeys(const Node& node, TableSpec* spec) {
   }
   spec->key_shape = empty.shape();
   spec->reserved_keys = {TableKey(empty, 0, elements)};
-  if (node.op().inputs.size() == 1) return absl::OkStatus();
-  MS_ASSIGN_OR_RETURN(const Tensor deleted, ReservedKey(node, 1, "deleted_key"));
+  if (frame.num_inputs() == 1) return absl::OkStatus();
+  const Tensor deleted = frame.BorrowInput(1);
   if (deleted.shape() != empty.shape()) {
     return errors::InvalidArgument("argument 'deleted_key': expected the shape of 'empty_key', a ",
                                    "scalar or a vector, got ", deleted.shape().ToString(), " and ",
@@ -59,64 +107,39 @@ Status ReadReservedKeys(const Node& node, TableSpec* spec) {
                                  "'deleted_key'");
 }
 
-Status CheckBuckets(const Node& node) {
-  MS_ASSIGN_OR_RETURN(const int64_t buckets, node.Attr<int64_t>("initial_num_buckets"));
-  if (buckets < 1 || (buckets & (buckets - 1)) != 0) {
-    return errors::InvalidArgument("attribute 'initial_num_buckets' must be a power of 2, got ",
-                                   buckets);
-  }
-  MS_ASSIGN_OR_RETURN(const float load, node.Attr<float>("max_load_factor"));
-  if (load > 0 && load < 1) return absl::OkStatus();
-  return errors::InvalidArgument("attribute 'max_load_factor' must be between 0 and 1, got ", load);
-}
-
-StatusOr<TableSpec> SpecOf(const Node& node) {
-  TableSpec spec;
-  spec.kind = KindOf(node);
-  MS_ASSIGN_OR_RETURN(spec.key_dtype, node.Attr<DataType>("key_dtype"));
-  MS_ASSIGN_OR_RETURN(spec.value_dtype, node.Attr<DataType>("value_dtype"));
-  for (const DataType dtype : {spec.key_dtype, spec.value_dtype}) {
-    if (dtype == DataType::kString || DataTypeSize(dtype) > 0) continue;
-    return errors::Unimplemented("a table holds no elements of type ", DataTypeName(dtype));
-  }
-  if (node.op().FindAttr("value_shape") != nullptr) {
-    MS_ASSIGN_OR_RETURN(const PartialShape shape, node.Attr<PartialShape>("value_shape"));
-    if (!shape.IsFullyKnown()) {
-      return errors::InvalidArgument("attribute 'value_shape' must be fully known, got ",
-                                     shape.ToString());
-    }
-    spec.value_shape = shape.ToShape();
-  }
-  if (spec.kind == TableKind::kDense) {
-    MS_RETURN_IF_ERROR(ReadReservedKeys(node, &spec));
-    MS_RETURN_IF_ERROR(CheckBuckets(node));
-  }
-  return spec;
-}
-
-Status CheckShared(const LookupTable& table, const TableSpec& wanted) {
-  const TableSpec& spec = table.spec();
-  if (spec.kind == wanted.kind && spec.key_dtype == wanted.key_dtype &&
-      spec.value_dtype == wanted.value_dtype && spec.key_shape == wanted.key_shape &&
-      spec.value_shape == wanted.value_shape && spec.reserved_keys == wanted.reserved_keys) {
+// Its reserved keys are tensors of the step, so its handle is made in each step. The first step
+// makes the table with its keys; later ones find it, and do not read theirs.
+class DenseTableHandle final : public SyncHostKernel {
+ public:
+  Status Init(const HostKernelInfo& info) override {
+    MS_ASSIGN_OR_RETURN(spec_, SpecOf(info.call()));
+    MS_ASSIGN_OR_RETURN(name_.container, info.Attr<std::string>("container"));
+    MS_ASSIGN_OR_RETURN(name_.name, info.Attr<std::string>("shared_name"));
+    if (name_.name.empty()) name_.name = std::string(info.node_name());
     return absl::OkStatus();
   }
-  return errors::InvalidArgument(
-      "Conflicting key/value dtypes or shapes: another node has a table '", table.name(), "' from ",
-      DataTypeName(spec.key_dtype), " to ", DataTypeName(spec.value_dtype));
-}
 
-StatusOr<ResourceRef<Resource>> FindTable(const Node& node, ResourceManager* resources) {
-  MS_ASSIGN_OR_RETURN(const ResourceName name, ResourceNameOf(node));
-  MS_ASSIGN_OR_RETURN(const TableSpec spec, SpecOf(node));
-  MS_ASSIGN_OR_RETURN(ResourceRef<LookupTable> table,
-                      resources->LookupOrCreate<LookupTable>(
-                          name.container, name.name, [&]() -> StatusOr<ResourceRef<LookupTable>> {
-                            return MakeResource<LookupTable>(name.name, spec);
-                          }));
-  MS_RETURN_IF_ERROR(CheckShared(*table, spec));
-  return ResourceRef<Resource>(std::move(table));
-}
+  Status Compute(StructuralFrame* frame) override {
+    ResourceManager* const resources = frame->step_container()->manager();
+    MS_ASSIGN_OR_RETURN(
+        ResourceRef<LookupTable> table,
+        resources->LookupOrCreate<LookupTable>(
+            name_.container, name_.name, [&]() -> StatusOr<ResourceRef<LookupTable>> {
+              TableSpec spec = spec_;
+              MS_RETURN_IF_ERROR(ReadReservedKeys(*frame, &spec));
+              return MakeResource<LookupTable>(name_.name, std::move(spec));
+            }));
+    MS_RETURN_IF_ERROR(CheckShared(*table, spec_));
+    MS_ASSIGN_OR_RETURN(const Tensor handle, MakeRunTimeHandle(std::move(table)));
+    return frame->SetOutput(0, handle);
+  }
+
+ private:
+  TableSpec spec_;  // without keys
+  ResourceName name_;
+};
+
+// ---- Ops on a table ----
 
 // Of input 0.
 StatusOr<LookupTable*> TableOf(const StructuralFrame& frame) {
@@ -124,8 +147,6 @@ StatusOr<LookupTable*> TableOf(const StructuralFrame& frame) {
   if (table != nullptr) return table;
   return errors::InvalidArgument("argument 'table_handle' is no handle of a table");
 }
-
-// ---- Ops on a table ----
 
 Status Initialize(StructuralFrame* frame) {
   MS_ASSIGN_OR_RETURN(LookupTable* const table, TableOf(*frame));
@@ -307,9 +328,9 @@ class InitializeFromTextFile final : public SyncHostKernel {
 MS_TABLE_OP("HashTableV2");
 MS_TABLE_OP("MutableHashTableV2");
 MS_TABLE_OP("MutableHashTableOfTensorsV2");
-MS_TABLE_OP("MutableDenseHashTableV2");
-MS_TABLE_OP("_MutableDenseHashTable");
 #undef MS_TABLE_OP
+MILLSTREAM_HOST_KERNEL("MutableDenseHashTableV2", DenseTableHandle);
+MILLSTREAM_HOST_KERNEL("_MutableDenseHashTable", DenseTableHandle);
 MILLSTREAM_HOST_KERNEL("InitializeTableV2", HostFunction<&Initialize>);
 MILLSTREAM_HOST_KERNEL("InitializeTableFromTextFileV2", InitializeFromTextFile);
 MILLSTREAM_HOST_KERNEL("LookupTableInsertV2", HostFunction<&Insert>);

@@ -136,16 +136,17 @@ void OldMutableDenseHashTable(OpSpec* spec) {
   spec->With(DenseTable)
       .Doc(R"(Gives the handle of a table of tensors of value_shape, which is empty at first.
 
-Keys have the shape of empty_key, a scalar or a vector, which is a constant and no key of the table. It
-lives in the session, in container, under the name shared_name or that of the node.)");
+Keys have the shape of empty_key, a scalar or a vector, which is no key of the table. It lives in the
+session, in container, under the name shared_name or that of the node, and keeps the empty_key of the
+step that made it.)");
 }
 void MutableDenseHashTable(OpSpec* spec) {
   spec->With(DenseTable)
       .Doc(R"(Gives the handle of a table of tensors of value_shape, which is empty at first.
 
-Keys have the shape of empty_key, a scalar or a vector. empty_key and deleted_key are constants, and no
+Keys have the shape of empty_key, a scalar or a vector. empty_key and deleted_key differ, and are no
 keys of the table. It lives in the session, in container, under the name shared_name or that of the
-node.)");
+node, and keeps the empty_key and the deleted_key of the step that made it.)");
 }
 
 void Initialize(OpSpec* spec) {

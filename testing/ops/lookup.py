@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testing.ops.support.registry import NotTested, Property, define_tests
+from testing.ops.support.registry import NotTested, define_tests
 
 _ON_A_TABLE = NotTested(
     "works on what other nodes put into a table: lookup_ops_test.py of the package compares it"
@@ -25,14 +25,8 @@ define_tests(
     ["MutableDenseHashTableV2", "_MutableDenseHashTable"],
     reference=_ON_A_TABLE,
     determinism=_KEEPS,
-    exceptions={Property.SAME_BITS: "a key that is no constant is refused"},
 )
+define_tests("MutableDenseHashTable", reference=_REPLACED, determinism=_KEEPS)
 define_tests([f"{name}V2" for name in _OTHERS], reference=_ON_A_TABLE)
-define_tests(
-    "MutableDenseHashTable",
-    reference=_REPLACED,
-    determinism=_KEEPS,
-    exceptions={Property.SAME_BITS: "a key that is no constant is refused"},
-)
 define_tests(_TYPED, reference=_REPLACED, determinism=_KEEPS)
 define_tests(_OTHERS, reference=_REPLACED)

@@ -322,7 +322,8 @@ class DenseHashTable(_Table):
     default_value
         The value of keys that the table does not have; its shape is that of a value.
     empty_key, deleted_key
-        Two keys that are not used; their shape is that of a key.
+        Two keys that are not used; their shape is that of a key. The first step that uses the table
+        decides what they are.
     initial_num_buckets
         A hint of the size: a power of 2.
     name

@@ -146,6 +146,91 @@ def test_a_dense_table_is_changed() -> None:
             session.run(insert, {keys: [-1], values: [[1.0, 2.0]]})
 
 
+def _dense_table(empty: Any, deleted: Any, shared_name: str = "", **more: Any) -> Any:
+    return gen_ops.mutable_dense_hash_table_v2(
+        empty, deleted, value_dtype=tf.int64, shared_name=shared_name, **more
+    )
+
+
+def test_a_dense_table_keeps_the_reserved_keys_of_its_first_step() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        empty, deleted = tf.placeholder(tf.int64, []), tf.placeholder(tf.int64, [])
+        table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -7, empty, deleted)
+        keys = tf.placeholder(tf.int64, [None])
+        insert, found = table.insert(keys, keys * 10), table.lookup(keys)
+        first, other = {empty: 0, deleted: -1}, {empty: 5, deleted: 5}
+        session.run(insert, {keys: [5], **first})
+        assert session.run(found, {keys: [5, 6], **first}).tolist() == [50, -7]
+        # The table is there, so the keys of this step are not looked at.
+        session.run(insert, {keys: [9], **other})
+        assert session.run(found, {keys: [5, 9], **other}).tolist() == [50, 90]
+        for reserved in (0, -1):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="empty_key"):
+                session.run(insert, {keys: [reserved], **other})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed a value"):
+            session.run(found, {keys: [5], empty: 0})
+    with tf.Session(graph=empty.graph) as session:  # another session has a table of its own
+        session.run(insert, {keys: [0], empty: 5, deleted: 6})
+        assert session.run(table.size(), {empty: 5, deleted: 6}) == 1
+
+
+@pytest.mark.parametrize(
+    ("empty", "deleted", "phrase"),
+    [
+        (3, 3, "Empty and deleted keys cannot be equal"),
+        ([1, 2], [1, 2], "Empty and deleted keys cannot be equal"),
+        ([1, 2], [1, 2, 3], "deleted_key"),
+        (1, [1], "deleted_key"),
+        ([[1]], [[2]], "empty_key"),
+    ],
+)
+def test_fed_reserved_keys_are_checked_when_the_table_is_made(
+    empty: Any, deleted: Any, phrase: str
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        keys = tf.placeholder(tf.int64), tf.placeholder(tf.int64)
+        size = gen_ops.lookup_table_size_v2(_dense_table(*keys))
+        with pytest.raises(tf.errors.InvalidArgumentError, match=phrase):
+            session.run(size, {keys[0]: empty, keys[1]: deleted})
+        # No table is left of the step that failed.
+        assert session.run(size, {keys[0]: [1, 2], keys[1]: [1, 3]}) == 0
+
+
+def test_reserved_keys_may_be_computed() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        words = tf.constant(["a", "b"])
+        handle = gen_ops.mutable_dense_hash_table_v2(
+            words[0], tf.string_join([words[0], words[1]]), value_dtype=tf.int64
+        )
+        insert = gen_ops.lookup_table_insert_v2(handle, words, np.array([1, 2]))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="empty_key"):
+            session.run(insert)
+        session.run(gen_ops.lookup_table_insert_v2(handle, ["b"], np.array([2])))
+        inside = tf.cond(
+            tf.constant(True),
+            lambda: gen_ops.lookup_table_find_v2(handle, ["b", "c"], np.int64(0)),
+            lambda: np.array([7, 7]),
+        )
+        assert session.run(inside).tolist() == [2, 0]
+
+
+def test_nodes_that_share_a_dense_table_use_the_keys_that_it_has() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        own = _dense_table(np.int64(1), np.int64(2), "shared")
+        other = _dense_table(np.int64(3), np.int64(4), "shared")
+        session.run(gen_ops.lookup_table_insert_v2(own, np.array([3]), np.array([30])))
+        found = gen_ops.lookup_table_find_v2(other, np.array([3]), np.int64(0))
+        assert session.run(found).tolist() == [30]
+        wide = _dense_table(np.int64(3), np.int64(4), "shared", value_shape=[2])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Conflicting"):
+            session.run(gen_ops.lookup_table_size_v2(wide))
+
+
+def test_reserved_keys_have_one_type() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="deleted_key"):
+        _dense_table(tf.constant(0), tf.constant("a"))
+
+
 def test_tables_of_tensors_and_imports() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         handle = gen_ops.mutable_hash_table_of_tensors_v2(
