@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import millstream as tf
+from millstream._impl.base import absent_ops
 from testing.api import ledger
 
 
@@ -18,3 +20,23 @@ def test_each_kind_of_name_is_found() -> None:
     assert {"Session", "matmul", "GraphDef"} <= set(there)
     assert {"keras", "GradientTape"} <= set(absent)
     assert not set(there) & set(absent) | set(there) & set(missing)
+
+
+def test_each_operation_is_there_or_absent_for_a_reason() -> None:
+    assert len(ledger.raw_ops()) == 1201
+    there, absent, missing = ledger._sorted_out()["raw_ops"]
+    assert {"raw_ops.MatMul", "raw_ops.AssignVariableOp"} <= set(there)
+    assert not missing
+    assert absent == sorted(f"raw_ops.{name}" for name in absent_ops.reasons())
+
+
+def test_an_operation_has_one_reason_that_names_operations_there_are() -> None:
+    listed = [name for names in absent_ops.groups().values() for name in names]
+    assert len(listed) == len(set(listed))
+    for why, names in absent_ops.groups().items():
+        assert list(names) == sorted(names), why
+        assert not [name for name in names if hasattr(tf.raw_ops, name)], why
+        for affix, place in (("Resource", "before"), ("V2", "behind"), ("V3", "behind")):
+            if f"with {affix} {place} its name" in why:
+                whole = [affix + name if place == "before" else name + affix for name in names]
+                assert [name for name in whole if not hasattr(tf.raw_ops, name)] == [], why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millstream._impl.base import absent_ops
+
 # "name: reason", for the name and for all below it.
 _REASONS = """
 GradientTape: gradients are those of a graph; use tf.gradients
@@ -57,6 +59,9 @@ def reasons() -> dict[str, str]:
 
 def reason_of(name: str) -> str:
     """Why a name, as ``"distributions.Normal"``, is absent; "" when it is none of those names."""
+    module, _, op = name.partition(".")
+    if module == "raw_ops":
+        return absent_ops.reasons().get(op, "")
     known = reasons()
     while name:
         if name in known:

@@ -40,8 +40,9 @@ class MissingNameError(AttributeError):
         from millstream._impl.names import api_names  # lazy: only an error needs 2,500 names
 
         path = self._module_name.partition(".")[2]
-        if self._missing in api_names.names_of(path):
-            reason = absent_names.reason_of(f"{path}.{self._missing}".lstrip("."))
+        reason = absent_names.reason_of(f"{path}.{self._missing}".lstrip("."))
+        # The names of raw_ops are in no list but that of the absent ones.
+        if self._missing in api_names.names_of(path) or (path == "raw_ops" and reason):
             return (
                 f"{self._module_name}.{self._missing} is a name of the 1.15 API that Millstream "
                 f"{_runtime.version()} does not have{': ' + reason if reason else ' yet'}"

@@ -40,6 +40,15 @@ def test_an_absent_name_says_what_to_use() -> None:
     assert absent_names.reason_of("reduce_sum") == ""
 
 
+def test_an_absent_operation_says_what_to_use() -> None:
+    said = message_of(tf.raw_ops, "Assign")
+    assert said.startswith("millstream.raw_ops.Assign is a name of the 1.15 API")
+    assert said.endswith("does not have: " + absent_names.reason_of("raw_ops.Assign"))
+    assert "AssignVariableOp" in said
+    assert absent_names.reason_of("raw_ops.MatMul") == ""
+    assert message_of(tf.raw_ops, "MatMulx").endswith("the nearest name is 'MatMul'")
+
+
 def test_absent_names_are_names_of_the_old_api() -> None:
     api = api_names.all_names()
     for name in absent_names.reasons():
