@@ -136,6 +136,13 @@ class Layer(LayerRecord):
         return str(self._scope.name)
 
     @property
+    def name_scope(self) -> scopes.name_scope:
+        """Its scope of operations, for a ``with`` block; before the first call, one of its name."""
+        return scopes.name_scope(
+            self._name if self._scope is None else self._scope.original_name_scope
+        )
+
+    @property
     def dtype(self) -> Any:
         """The name of the data type of its variables; None before it is known."""
         return None if self._dtype is None else self._dtype.name
