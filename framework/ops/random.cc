@@ -312,5 +312,18 @@ MILLSTREAM_OP("StatelessRandomUniformInt")
 shape is a vector of sizes, seed one of two numbers. The same seed gives the same numbers. For the
 limits see RandomUniformInt.)");
 
+// 1.15 has none; the signature is that of 2.21.
+MILLSTREAM_OP("StatelessRandomUniformFullInt")
+    .Input("shape: T")
+    .Input("seed: Tseed")
+    .Output("output: dtype")
+    .Attr("dtype: {int32, int64, uint32, uint64} = uint64")
+    .Attr(TypeAttr("T", kIndexTypes, " = int32"))
+    .Attr(TypeAttr("Tseed", kIndexTypes, " = int64"))
+    .Shape(StatelessShape)
+    .Doc(R"(Makes whole numbers, any of the type, from a seed.
+
+shape is a vector of sizes, seed one of two numbers. The same seed gives the same numbers.)");
+
 }  // namespace
 }  // namespace millstream

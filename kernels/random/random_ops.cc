@@ -1,7 +1,7 @@
 // RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal; the same as functions
-// of an input: StatelessRandomUniform, StatelessRandomUniformInt, StatelessRandomNormal and
-// StatelessTruncatedNormal; and from a variable: StatefulUniform, StatefulUniformInt,
-// StatefulUniformFullInt, StatefulStandardNormal, StatefulStandardNormalV2 and
+// of an input: StatelessRandomUniform, StatelessRandomUniformInt, StatelessRandomUniformFullInt,
+// StatelessRandomNormal and StatelessTruncatedNormal; and from a variable: StatefulUniform,
+// StatefulUniformInt, StatefulUniformFullInt, StatefulStandardNormal, StatefulStandardNormalV2 and
 // StatefulTruncatedNormal.
 //
 // Output i of an execution is a function of the stream's position and of i alone, so the bits do
@@ -133,6 +133,8 @@ using StatelessRandomUniform = FixedCostRandom<T, Stream::kOfSeed, UniformSample
 template <typename T>
 using StatelessRandomNormal = FixedCostRandom<T, Stream::kOfSeed, NormalSampler<T>>;
 template <typename T>
+using StatelessRandomUniformFullInt = FixedCostRandom<T, Stream::kOfSeed, FullIntegerSampler<T>>;
+template <typename T>
 using StatefulUniform = FixedCostRandom<T, Stream::kOfVariable, UniformSampler<T>>;
 template <typename T>
 using StatefulStandardNormal = FixedCostRandom<T, Stream::kOfVariable, NormalSampler<T>>;
@@ -248,6 +250,9 @@ const ms::Registered stateless_truncated =
 const ms::Registered stateless_uniform_int =
     ms::RegisterForTypes<StatelessRandomUniformInt, int32_t, int64_t>(
         "StatelessRandomUniformInt", "dtype", WithSeed().HostArg("minval").HostArg("maxval"));
+const ms::Registered stateless_uniform_full_int =
+    ms::RegisterForTypes<StatelessRandomUniformFullInt, int32_t, int64_t, uint32_t, uint64_t>(
+        "StatelessRandomUniformFullInt", "dtype", WithSeed());
 const ms::Registered stateful_uniform =
     RegisterForFloats<StatefulUniform>("StatefulUniform", OfVariable());
 const ms::Registered stateful_normal = RegisterForFloats<StatefulStandardNormal>(

@@ -106,6 +106,17 @@ def _normal(case: Case) -> Outcome:
     return _drawn(case, check)
 
 
+def _any_whole(case: Case) -> Outcome:
+    def check(values: Array) -> str:
+        bits = values.astype(f"u{values.dtype.itemsize}")
+        highest = bits > np.iinfo(bits.dtype).max // 2
+        if bits.size >= _MANY and not all(0.2 < np.mean(bit) < 0.8 for bit in (highest, bits % 2)):
+            return "has bits that are mostly equal"
+        return ""
+
+    return _drawn(case, check)
+
+
 def _whole(case: Case) -> Outcome:
     low, high = (integers(case, len(case.inputs) - i)[0] for i in (2, 1))
     shape = checked_size(integers(case, 0), "shape")
@@ -244,3 +255,4 @@ define_tests(
     determinism=_LARGE_OF_SEED,
 )
 define_tests("StatelessRandomUniformInt", cases=_make_stateless, reference=_seeded(_whole))
+define_tests("StatelessRandomUniformFullInt", cases=_make_stateless, reference=_seeded(_any_whole))

@@ -7,7 +7,7 @@ from typing import Any
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, SHAPE, TENSOR, takes
+from millstream._impl.graph.arguments import DTYPE, SHAPE, TENSOR, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import random_ops
@@ -15,7 +15,7 @@ from millstream._impl.values import dtypes
 
 
 @public("random.stateless_uniform")
-@takes(shape=SHAPE, seed=TENSOR, minval=TENSOR, maxval=TENSOR, dtype=DTYPE)
+@takes(shape=SHAPE, seed=TENSOR, minval=or_none(TENSOR), maxval=TENSOR, dtype=DTYPE)
 def stateless_uniform(
     shape: Any,
     seed: Any,
@@ -33,7 +33,8 @@ def stateless_uniform(
     seed
         Two integers.
     minval, maxval
-        The limits; `maxval` is 1 by default for floating-point numbers, and needed for integers.
+        The limits; `maxval` is 1 by default for floating-point numbers. Integers need both, or None
+        for both: then they are any of the type.
     dtype
         Type of the elements.
     name
@@ -42,7 +43,7 @@ def stateless_uniform(
     Raises
     ------
     ValueError
-        `maxval` is missing for integers.
+        `minval` is missing, or `maxval` for integers, which have the other one.
 
     Examples
     --------
@@ -50,14 +51,21 @@ def stateless_uniform(
     [0.843999981880188, 0.19200000166893005]
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
-    if maxval is None:
+    is_unlimited = wanted.is_integer and minval is None and maxval is None
+    if minval is None and not is_unlimited:
+        raise ValueError(f"minval: expected the limit of numbers of {wanted.name}, got None")
+    if maxval is None and not is_unlimited:
         if wanted.is_integer:
-            raise ValueError(f"maxval: expected the limit of numbers of {wanted.name}")
+            raise ValueError(
+                f"maxval: expected the limit of numbers of {wanted.name}, or None for minval too"
+            )
         maxval = 1
     with scopes.name_scope(
         name, "stateless_random_uniform", [shape, seed, minval, maxval]
     ) as scope:
         sizes = random_ops.shape_tensor(shape)
+        if is_unlimited:
+            return gen_ops.stateless_random_uniform_full_int(sizes, seed, wanted, scope)
         low = convert_to_tensor(minval, wanted, "minval")
         high = convert_to_tensor(maxval, wanted, "maxval")
         if wanted.is_integer:
