@@ -6,20 +6,39 @@
 #include <type_traits>
 
 #include "kernels/reduce/reduce_loops.h"
+#include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
 
-// a where the condition holds, else b. For vectors the condition is one of all ones or all zeros an
-// element, and is used as bits: compilers turn ?: on vectors into a branch an element.
-template <typename Condition, typename V>
-V Choose(Condition condition, V a, V b) {
-  if constexpr (std::is_arithmetic_v<V>) {
-    return condition ? a : b;
+// b where it beats a, by Beats of vectors or of integers, or is a NaN; else a. The result of a
+// comparison of vectors is all ones or all zeros an element and is used as bits: compilers turn ?:
+// on vectors into a branch an element. Two floating-point numbers are taken as vectors too: of a
+// branch for each, half would be guessed wrong.
+template <typename Beats, typename V>
+V Extreme(V a, V b) {
+  if constexpr (std::is_integral_v<V>) {
+    return Beats()(b, a) ? b : a;
+  } else if constexpr (std::is_floating_point_v<V>) {
+    return Extreme<Beats>(Vector<V, 16>{a}, Vector<V, 16>{b})[0];
   } else {
-    return (V)((condition & (Condition)a) | (~condition & (Condition)b));
+    const auto taken = Beats()(b, a) | (b != b);
+    return (V)((taken & (decltype(taken))b) | (~taken & (decltype(taken))a));
   }
 }
+
+struct IsLarger {
+  template <typename V>
+  auto operator()(V a, V b) const {
+    return a > b;
+  }
+};
+struct IsSmaller {
+  template <typename V>
+  auto operator()(V a, V b) const {
+    return a < b;
+  }
+};
 
 template <typename T>
 struct MaxReducer : ReducerOf<T> {
@@ -30,7 +49,7 @@ struct MaxReducer : ReducerOf<T> {
   }
   template <typename V>
   static V Combine(V a, V b) {
-    return Choose((a < b) | (b != b), b, a);
+    return Extreme<IsLarger>(a, b);
   }
   template <typename V>
   static V CombineNumbers(V a, V b) {
@@ -47,7 +66,7 @@ struct MinReducer : ReducerOf<T> {
   }
   template <typename V>
   static V Combine(V a, V b) {
-    return Choose((b < a) | (b != b), b, a);
+    return Extreme<IsSmaller>(a, b);
   }
   template <typename V>
   static V CombineNumbers(V a, V b) {

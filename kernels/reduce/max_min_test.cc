@@ -79,6 +79,21 @@ TEST(MaxMinTest, NanWinsWhereverItStands) {
   }
 }
 
+TEST(MaxMinTest, LongRowsOfIntegers) {
+  constexpr int64_t kRows = 3;
+  for (const int64_t n : {1024, 2048, 3000, 70000}) {
+    std::vector<int32_t> x(static_cast<size_t>(kRows * n));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int32_t>(i * 7919 % 100003) - 50000;
+    std::vector<int32_t> largest;
+    for (int64_t row = 0; row < kRows; ++row) {
+      largest.push_back(*std::max_element(x.begin() + row * n, x.begin() + (row + 1) * n));
+    }
+    std::vector<int32_t> out;
+    ASSERT_TRUE(IsOk(RunReduce<int32_t>("Max", {kRows, n}, x, {1}, false, &out)));
+    EXPECT_EQ(out, largest) << n;
+  }
+}
+
 template <typename T>
 class LongMaxMinTest : public ::testing::Test {};
 using WideFloats = ::testing::Types<float, double>;
@@ -87,7 +102,7 @@ TYPED_TEST_SUITE(LongMaxMinTest, WideFloats);
 TYPED_TEST(LongMaxMinTest, RowsOfAnyLengthAgreeWithTheReference) {
   using T = TypeParam;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  std::vector<int64_t> lengths = {1000, 1023, 1024, 1025, 2048, 2049, 3100, 5000};
+  std::vector<int64_t> lengths = {1000, 1023, 1024, 1025, 2048, 2049, 3100, 5000, 70000};
   for (int64_t n = 1; n < 70; ++n) lengths.push_back(n);
   for (const int64_t n : lengths) {
     constexpr size_t kRows = 3;

@@ -125,8 +125,10 @@ inline constexpr ReduceLoops kSquares = {&LoopsOfReducer<SquareReducer<T>>::Runs
                                          &LoopsOfReducer<SquareReducer<T>>::Rows,
                                          &CombineSums<T>,
                                          &LoopsOfReducer<SquareReducer<T>>::CombineOne,
+                                         &LoopsOfReducer<SquareReducer<T>>::Fold,
                                          &LoopsOfReducer<SquareReducer<T>>::FillIdentity,
-                                         sizeof(T)};
+                                         sizeof(T),
+                                         false};
 
 template <typename T, typename Acc>
 void FinishHalves(const void* sums, int64_t n, int64_t /*count*/, void* out, int64_t begin) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kMostBytes = 16;  // of a result
 constexpr int64_t kMadeBytes = 8;   // of an element that is made
-constexpr int64_t kLeafItems = 4;
+// Runs whose results are folded together: what is called for them is called once.
+constexpr int64_t kFolded = 64;
 constexpr int64_t kLeafRows = 32;
 // Rows shorter than half of this are taken several at a time.
 constexpr int64_t kNarrow = 64;
@@ -30,8 +31,14 @@ bool IsNarrow(const ReducePlan& plan) {
 }  // namespace
 
 void Reduction::RunTasks(int64_t begin, int64_t end) const {
-  if (plan_.inner_reduced && plan_.items == 1 && plan_.kept_rank <= 1) {
-    return RunEvenOutputs(begin, end);
+  if (plan_.inner_reduced && plan_.reduced_rank == 0 && plan_.kept_rank <= 1) {
+    if (plan_.items == 1) return RunEvenOutputs(begin, end);
+    if (plan_.groups == 1 && functions_.make == nullptr) {
+      if (loops_.is_exact) return RunEvenOutputs(begin, end);
+      if (plan_.items <= kFolded && plan_.inner % ReducePlan::kRunLength == 0) {
+        return RunLongOutputs(begin, end);
+      }
+    }
   }
   for (int64_t task = begin; task < end; ++task) {
     if (plan_.inner_reduced) {
@@ -72,7 +79,8 @@ void Reduction::FinishInto(const void* results, int64_t n, int64_t begin) const 
 
 // ---- Innermost dimension reduced ----
 
-// Each output is made of one run, and the runs follow each other.
+// Each output is made of one run, and the runs follow each other. Rows are longer than other runs
+// only where that changes no result.
 void Reduction::RunEvenOutputs(int64_t begin, int64_t end) const {
   const int64_t n = plan_.inner;
   const bool made = functions_.make != nullptr;
@@ -91,6 +99,20 @@ void Reduction::RunEvenOutputs(int64_t begin, int64_t end) const {
     if (made) functions_.make(source_, begin * n, runs * n, elements);
     loops_.runs(made ? elements : Address(begin * n), n, runs, true, results);
     FinishInto(results, runs, begin);
+  }
+}
+
+// Each output is made of several whole runs, and all of these follow each other.
+void Reduction::RunLongOutputs(int64_t begin, int64_t end) const {
+  alignas(64) char runs[kFolded * kMostBytes];
+  alignas(64) char results[kFolded * kMostBytes];
+  const int64_t together = kFolded / plan_.items;
+  for (; begin < end; begin += together) {
+    const int64_t rows = std::min(together, end - begin);
+    loops_.runs(Address(begin * plan_.inner), ReducePlan::kRunLength, rows * plan_.items, false,
+                runs);
+    loops_.fold(runs, plan_.items, rows, results);
+    FinishInto(results, rows, begin);
   }
 }
 
@@ -114,31 +136,31 @@ void Reduction::RunOutput(int64_t task) const {
 
 // Items [begin, end), as a balanced tree.
 void Reduction::Items(int64_t start, int64_t begin, int64_t end, void* result) const {
-  alignas(16) char other[kMostBytes];
-  if (end - begin > kLeafItems) {
+  if (end - begin > kFolded) {
+    alignas(16) char other[kMostBytes];
     const int64_t middle = begin + (end - begin) / 2;
     Items(start, begin, middle, result);
     Items(start, middle, end, other);
     loops_.combine_one(other, result);
     return;
   }
-  loops_.fill_identity(result, 1);
-  alignas(16) char runs[kLeafItems * kMostBytes];
+  alignas(64) char runs[kFolded * kMostBytes];
+  char* to = runs;
   for (int64_t item = begin; item < end;) {
     const int64_t first = item % plan_.runs_per_row * ReducePlan::kRunLength;
     const int64_t at = start + plan_.ReducedOffset(item / plan_.runs_per_row) + first;
     // Whole runs of one row follow each other: one call takes them all.
     const int64_t whole = std::min(end - item, (plan_.inner - first) / ReducePlan::kRunLength);
-    if (whole > 1 && functions_.make == nullptr) {
-      loops_.runs(Address(at), ReducePlan::kRunLength, whole, false, runs);
-      for (int64_t i = 0; i < whole; ++i) loops_.combine_one(runs + i * loops_.bytes, result);
-      item += whole;
+    const int64_t together = functions_.make == nullptr ? std::max<int64_t>(whole, 1) : 1;
+    if (together > 1) {
+      loops_.runs(Address(at), ReducePlan::kRunLength, together, false, to);
     } else {
-      Run(at, std::min(ReducePlan::kRunLength, plan_.inner - first), other);
-      loops_.combine_one(other, result);
-      ++item;
+      Run(at, std::min(ReducePlan::kRunLength, plan_.inner - first), to);
     }
+    item += together;
+    to += together * loops_.bytes;
   }
+  loops_.fold(runs, end - begin, 1, result);
 }
 
 // A run of at most kRunLength elements.

@@ -25,8 +25,11 @@ struct ReduceLoops {
   void (*combine)(const void* other, int64_t n, void* result);
   // The same of one.
   void (*combine_one)(const void* other, void* result);
+  // Combines each of `rows` rows of n results of runs to one, as a balanced tree.
+  void (*fold)(const void* runs, int64_t n, int64_t rows, void* results);
   void (*fill_identity)(void* results, int64_t n);
   int64_t bytes;  // of a result
+  bool is_exact;  // in any order the result is the same, but for the sign of a zero
 };
 
 // Makes the elements [begin, begin + n) of what is reduced, in the type that is computed in.
@@ -70,6 +73,7 @@ class Reduction {
 
  private:
   void RunEvenOutputs(int64_t begin, int64_t end) const;
+  void RunLongOutputs(int64_t begin, int64_t end) const;
   void RunOutput(int64_t task) const;
   void Items(int64_t start, int64_t begin, int64_t end, void* result) const;
   void Run(int64_t at, int64_t n, void* result) const;

@@ -104,7 +104,7 @@ TEST(SumTest, AxesThatTheInputDoesNotHaveAreRefused) {
 // Of integers small enough that no sum is rounded. Rows are cut into runs, the last of which is
 // short or not there.
 TEST(SumTest, LongRowsAgreeWithTheReference) {
-  for (const int64_t n : {1024, 1025, 2047, 2048, 3000, 4096, 4100, 5121, 9216}) {
+  for (const int64_t n : {1024, 1025, 2047, 2048, 3000, 4096, 4100, 5121, 9216, 66560, 140000}) {
     constexpr int64_t kRows = 5;
     std::vector<float> x(static_cast<size_t>(kRows * n));
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 13) - 5;
