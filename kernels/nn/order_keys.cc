@@ -1,9 +1,12 @@
 #include "kernels/nn/order_keys.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/common/narrow_float.h"
+#include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
@@ -12,11 +15,11 @@ namespace {
 template <typename Bits, typename Float>
 uint64_t FloatKey(Float x) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  if (x != x) return 0;
-  const Float value = x == 0 ? Float(0) : x;  // the two zeros are equal
+  const Float value = x + Float(0);  // the two zeros are equal
   Bits bits;
   std::memcpy(&bits, &value, sizeof(bits));
-  return static_cast<Bits>((bits & kSign) != 0 ? ~bits : bits | kSign);
+  const Bits key = (bits & kSign) != 0 ? ~bits : bits | kSign;
+  return x == x ? key : Bits{0};
 }
 
 template <typename T>
@@ -35,12 +38,69 @@ uint64_t KeyOf(T x) {
 }
 
 template <typename T>
-void MakeKeys(const void* elements, int64_t begin, int64_t n, uint64_t* keys) {
-  const T* x = static_cast<const T*>(elements) + begin;
+void MakeKeysOf(const T* x, int64_t n, uint64_t* keys) {
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) keys[i] = KeyOf(x[i]);
+}
+template <typename T>
+void MakeKeys(const void* elements, int64_t begin, int64_t n, uint64_t* keys) {
+  // Comparisons: see kWidestReduction (kernels/reduce/reduce_loops.h).
+  RunLoopUpTo<std::min(kWidestOnFloats<T>, InstructionSet::kAvx2), &MakeKeysOf<T>>(
+      static_cast<const T*>(elements) + begin, n, keys);
+}
+
+// Of numbers and of vectors. It keeps `best` where x is a NaN.
+template <typename V>
+V Larger(V x, V best) {
+  return x > best ? x : best;
+}
+
+template <typename T>
+struct LargestOfGroups {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const T* x, int64_t groups, T* largest) {
+      constexpr int kEach = kLanes<T, kBytes>;
+      constexpr int kVectors = static_cast<int>(kOrderGroup) / kEach;
+      for (int64_t i = 0; i < groups; ++i, x += kOrderGroup) {
+        Vector<T, kBytes> lanes = Broadcast<kBytes>(Least());
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) lanes = Larger(Load<kBytes>(x + v * kEach), lanes);
+        largest[i] = FoldHalves<kBytes, T>(lanes, [](auto a, auto b) { return Larger(b, a); });
+      }
+    }
+  };
+
+  static constexpr T Least() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+};
+
+template <typename T>
+void MakeLargestKeys(const void* elements, int64_t begin, int64_t groups, uint64_t* keys) {
+  constexpr int64_t kTogether = 16;
+  const T* x = static_cast<const T*>(elements) + begin;
+  T largest[kTogether];
+  for (int64_t first = 0; first < groups; first += kTogether) {
+    const int64_t count = std::min(kTogether, groups - first);
+    // Comparisons: see kWidestReduction (kernels/reduce/reduce_loops.h).
+    RunVectorLoopUpTo<InstructionSet::kAvx2, LargestOfGroups<T>::template Loop>(
+        x + first * kOrderGroup, count, largest);
+    MakeKeys<T>(largest, 0, count, keys + first);
+  }
 }
 
 }  // namespace
+
+LargestOrderKeys LargestOrderKeysOf(MS_DType dtype) {
+  switch (dtype) {
+    case MS_FLOAT32: return &MakeLargestKeys<float>;
+    case MS_FLOAT64: return &MakeLargestKeys<double>;
+    case MS_INT32: return &MakeLargestKeys<int32_t>;
+    default: return nullptr;
+  }
+}
 
 MakeOrderKeys OrderKeysOf(MS_DType dtype) {
   switch (dtype) {

@@ -30,7 +30,8 @@ bool ComesFirst(const Entry& a, const Entry& b) {
 // Finds the first k entries of rows. Its memory serves one row after the other.
 class RowSearch {
  public:
-  RowSearch(MakeOrderKeys make_keys, int64_t k) : make_keys_(make_keys), k_(k) {}
+  RowSearch(MS_DType dtype, int64_t k)
+      : make_keys_(OrderKeysOf(dtype)), largest_keys_(LargestOrderKeysOf(dtype)), k_(k) {}
 
   // The first k entries of elements [begin, begin + n), sorted. REQUIRES: 0 < k <= n. Valid until
   // the next call.
@@ -50,31 +51,71 @@ class RowSearch {
 
  private:
   static constexpr int64_t kTile = 256;
+  static constexpr int64_t kGroups = kTile / kOrderGroup;
+  static constexpr int64_t kMostInserted = 16;  // rows in rising order insert each element before k
 
-  // Collects entries that may be among the first k. When twice as many as needed are there, half of
-  // them go, so that each costs a constant time on average.
+  // Collects entries that may be among the first k: few are put in order one by one. When there are
+  // more, half of them go whenever twice as many as needed are there, so that each costs a constant
+  // time on average.
   void Collect(const void* elements, int64_t begin, int64_t n) {
-    const auto capacity = static_cast<size_t>(std::min(n, 2 * k_ + kTile));
+    capacity_ = static_cast<size_t>(k_ <= kMostInserted ? k_ : std::min(n, 2 * k_ + kTile));
     entries_.clear();
-    entries_.reserve(capacity);
-    uint64_t keys[kTile];
-    bool is_full = false;  // k entries are known, the last of which has the key `least`
-    uint64_t least = 0;
+    entries_.reserve(capacity_);
+    is_full_ = false;
     for (int64_t first = 0; first < n; first += kTile) {
       const int64_t count = std::min(kTile, n - first);
-      make_keys_(elements, begin + first, count, keys);
-      for (int64_t i = 0; i < count; ++i) {
-        // A later entry of an equal key does not come before those that are there.
-        if (is_full && keys[i] <= least) continue;
-        if (entries_.size() == capacity) {
-          Keep();
-          is_full = true;
-          least = entries_.back().key;
-          if (keys[i] <= least) continue;
-        }
-        entries_.push_back({keys[i], first + i});
+      // Nearer to the begin of a row, most groups have one of the first k so far.
+      const bool are_few = first >= k_ * kOrderGroup;
+      if (is_full_ && are_few && count == kTile && largest_keys_ != nullptr) {
+        CollectFromGroups(elements, begin, first);
+      } else {
+        CollectFrom(elements, begin, first, count);
       }
     }
+  }
+
+  // From a tile whose first element is `first`, but only where one exceeds what is known: of long
+  // rows that are few groups.
+  void CollectFromGroups(const void* elements, int64_t begin, int64_t first) {
+    uint64_t largest[kGroups];
+    largest_keys_(elements, begin + first, kGroups, largest);
+    for (int64_t group = 0; group < kGroups; ++group) {
+      if (largest[group] <= least_) continue;
+      CollectFrom(elements, begin, first + group * kOrderGroup, kOrderGroup);
+    }
+  }
+
+  void CollectFrom(const void* elements, int64_t begin, int64_t first, int64_t count) {
+    uint64_t keys[kTile];
+    make_keys_(elements, begin + first, count, keys);
+    // A later entry of an equal key does not come before those that are there.
+    if (k_ <= kMostInserted) {
+      for (int64_t i = 0; i < count; ++i) {
+        if (!is_full_ || keys[i] > least_) Insert({keys[i], first + i});
+      }
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (is_full_ && keys[i] <= least_) continue;
+      if (entries_.size() == capacity_) {
+        Keep();
+        is_full_ = true;
+        least_ = entries_.back().key;
+        if (keys[i] <= least_) continue;
+      }
+      entries_.push_back({keys[i], first + i});
+    }
+  }
+
+  // Before all entries of smaller keys; the last of k goes.
+  void Insert(Entry entry) {
+    if (is_full_) entries_.pop_back();
+    size_t at = entries_.size();
+    entries_.push_back(entry);
+    for (; at > 0 && entries_[at - 1].key < entry.key; --at) entries_[at] = entries_[at - 1];
+    entries_[at] = entry;
+    is_full_ = entries_.size() == capacity_;
+    least_ = entries_.back().key;
   }
 
   // Drops all entries but the first k; the last of those is put at the end.
@@ -85,8 +126,12 @@ class RowSearch {
   }
 
   const MakeOrderKeys make_keys_;
+  const LargestOrderKeys largest_keys_;
   const int64_t k_;
   std::vector<Entry> entries_;
+  size_t capacity_ = 0;
+  bool is_full_ = false;  // k entries are known, the last of which has the key least_
+  uint64_t least_ = 0;
 };
 
 // What an element costs (see ParallelElements).
@@ -132,7 +177,7 @@ class TopK {
     const int64_t rows = input.size() / n;
     if (IsSorted(input.dtype(), n, k)) return SortRows(frame, input, rows, k, values, indices);
     return ParallelRows(frame, rows, n, kPicoseconds, [&](int64_t begin, int64_t end) {
-      RowSearch search(make_keys_, k);
+      RowSearch search(input.dtype(), k);
       std::vector<int32_t> places(static_cast<size_t>(k));
       for (int64_t row = begin; row < end; ++row) {
         const std::vector<Entry>& entries = search.FirstOf(input.raw(), row * n, n);
@@ -211,8 +256,7 @@ class TopK {
 class NthElement {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
-    make_keys_ = OrderKeysOf(info.input_dtype(0));
-    if (make_keys_ == nullptr) return NoLoopFor(info.input_dtype(0));
+    if (OrderKeysOf(info.input_dtype(0)) == nullptr) return NoLoopFor(info.input_dtype(0));
     return info.Attr("reverse", &from_largest_);
   }
 
@@ -235,7 +279,7 @@ class NthElement {
     const int64_t k = from_largest_ ? n + 1 : size - n;
     return ParallelRows(
         frame, output.size(), size, 2 * kPicoseconds, [&](int64_t begin, int64_t end) {
-          RowSearch search(make_keys_, k);
+          RowSearch search(input.dtype(), k);
           for (int64_t row = begin; row < end; ++row) {
             const int64_t from = row * size + search.LastOf(input.raw(), row * size, size);
             std::memcpy(output.data<char>() + row * bytes, input.data<char>() + from * bytes,
@@ -245,7 +289,6 @@ class NthElement {
   }
 
  private:
-  MakeOrderKeys make_keys_ = nullptr;
   bool from_largest_ = false;
 };
 

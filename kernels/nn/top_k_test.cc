@@ -129,7 +129,7 @@ TYPED_TEST(LongRowTest, FindsWhatASortFinds) {
   for (const int64_t size : {1023, 1024, 2047, 2048, 9001}) {
     for (const bool wide : {false, true}) {
       const std::vector<T> x = AnyNumbers<T>(kRows * size, wide);
-      for (const int64_t k : {size / 4 - 1, size / 4 + 1, size}) {
+      for (const int64_t k : {int64_t{1}, int64_t{10}, size / 4 - 1, size / 4 + 1, size}) {
         SCOPED_TRACE(ms::StrCat(size, " elements, k = ", k, wide ? ", wide" : ", narrow"));
         std::vector<int32_t> places;
         std::vector<T> values;
