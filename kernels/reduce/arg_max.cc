@@ -125,8 +125,10 @@ class RowSearch {
       constexpr int kVectors = 4;
       if (n >= kVectors * kEach) {
         Vector<T, kBytes> lanes[kVectors];
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) lanes[v] = Broadcast<kBytes>(extreme);
         for (; i + kVectors * kEach <= n; i += kVectors * kEach) {
+#pragma GCC unroll 4
           for (int v = 0; v < kVectors; ++v) {
             lanes[v] = Order::Winner(Load<kBytes>(x + i + v * kEach), lanes[v]);
           }
