@@ -73,8 +73,12 @@ TEST(VectorMathTest, TanhIsRightToTwoUnits) {
   const auto right = [](double x) { return std::tanh(x); };
   EXPECT_LT(LargestError(Range(-10.0f, 10.0f, 200001), ours, right), 2);
   EXPECT_LT(LargestError(Range(-0.001f, 0.001f, 2001), ours, right), 2);
-  // Where the polynomial and the exponential meet, and where the exponential no longer counts.
+  // Where the polynomial and the exponential meet, where errors are largest, and where the
+  // exponential no longer counts.
   EXPECT_LT(LargestError(Range(0.6f, 0.65f, 20001), ours, right), 2);
+  EXPECT_LT(LargestError(Range(0.74f, 0.76f, 100001), ours, right), 2);
+  EXPECT_LT(LargestError(Range(0.76f, 1.0f, 1000001), ours, right), 2);
+  EXPECT_LT(LargestError(Range(1e-45f, 1e-30f, 2001), ours, right), 2);
   EXPECT_EQ(Tanh(9.5f), 1.0f);
   EXPECT_EQ(Tanh(-10.5f), -1.0f);
   EXPECT_EQ(Tanh(3e38f), 1.0f);
