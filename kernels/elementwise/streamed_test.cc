@@ -1,4 +1,5 @@
 // Results that are too large for the caches are those of small tensors.
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -84,6 +85,19 @@ TEST_F(StreamedTest, OneOperand) {
   ASSERT_TRUE(IsOk(t.Run()));
   const std::vector<float> negated = t.Output<float>(0);
   for (size_t i = 0; i < x_.size(); ++i) ASSERT_EQ(negated[i], -x_[i]) << i;
+}
+
+// Few threads write the results of a slow function to the caches, many past them.
+TEST_F(StreamedTest, ASlowFunction) {
+  const auto run = [&](uint32_t threads) {
+    KernelTester t("Tanh");
+    t.Attr("T", MS_FLOAT32).Threads(threads).Input<float>({kRows, kColumns}, x_);
+    EXPECT_TRUE(IsOk(t.Run()));
+    return t.Output<float>(0);
+  };
+  const std::vector<float> results = run(1);
+  for (size_t i = 0; i < x_.size(); ++i) ASSERT_NEAR(results[i], std::tanh(x_[i]), 1e-6f) << i;
+  EXPECT_EQ(run(16), results);
 }
 
 }  // namespace

@@ -6,6 +6,13 @@
 #include "kernels/common/streamed_output.h"
 
 namespace millstream::kernels {
+namespace {
+
+// Of an element and a thread: what takes longer is not held up by the memory, and the copy past the
+// caches would only come on top of it.
+constexpr int64_t kMostStreamedPicoseconds = 500;
+
+}  // namespace
 
 ms::Status ElementwiseKernel::Init(const ms::KernelInfo& info) {
   const MS_DType dtype = info.input_dtype(0);
@@ -31,7 +38,8 @@ ms::Status ElementwiseKernel::Compute(ms::Frame& frame) const {
   const void* const x_data = x.raw();
   void* const out_data = out.raw();
   const bool is_streamed = format_ == nullptr && out_data != x_data &&
-                           IsStreamed(x.size() * bytes_, x.size() * result_bytes_);
+                           IsStreamed(x.size() * bytes_, x.size() * result_bytes_) &&
+                           picoseconds_ <= kMostStreamedPicoseconds * frame.num_threads();
   MS_TRY(ParallelElements(frame, x.size(), picoseconds_, [&](int64_t begin, int64_t end) {
     if (is_streamed) {
       RunStreamed(x_data, out_data, begin, end);
