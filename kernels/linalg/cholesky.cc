@@ -9,43 +9,75 @@
 #include "framework/plugin/plugin.hpp"
 #include "kernels/common/type_table.h"
 #include "kernels/linalg/block_product.h"
+#include "kernels/linalg/block_solve.h"
 #include "kernels/linalg/matrices.h"
 
 namespace millstream::kernels {
 namespace {
 
 constexpr int64_t kLargeMatrix = 128;
-constexpr int64_t kPanel = 32;  // rows that are done before those below see them
-constexpr int64_t kTile = 8;    // of a transposition: its lines stay in the first cache
+constexpr int64_t kPanel = kMostSolvedRows;  // rows that are done before those below see them
+constexpr int64_t kStrip = 8;                // rows that are transposed at a time
 
-// Calls fn(i, j) for all j < i, tile by tile.
+// Calls fn(row, last) for strips of rows [row, last) of a matrix, by all threads.
 template <typename Fn>
-void ForLowerTriangle(int64_t n, const Fn& fn) {
-  for (int64_t row = 0; row < n; row += kTile) {
-    for (int64_t column = 0; column <= row; column += kTile) {
-      for (int64_t i = row; i < std::min(row + kTile, n); ++i) {
-        for (int64_t j = column; j < std::min(column + kTile, i); ++j) fn(i, j);
-      }
+void ShareStrips(int64_t n, Stop* stop, const Fn& fn) {
+  const double nanoseconds = static_cast<double>(n * kStrip) / 4;
+  stop->Share((n + kStrip - 1) / kStrip, nanoseconds, [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      fn(strip * kStrip, std::min(n, (strip + 1) * kStrip));
     }
-  }
+  });
 }
 
-// Rows [first, last) of U = L^H, of which all but those rows have been subtracted. False if a pivot
-// is not positive.
+// Rows and columns [first, last) of U = L^H, from which what rows before them contribute has been
+// subtracted. False if a pivot is not positive.
 template <typename T>
-bool FactorRows(int64_t n, T* matrix, int64_t first, int64_t last) {
+bool FactorDiagonal(int64_t n, T* matrix, int64_t first, int64_t last) {
   for (int64_t k = first; k < last; ++k) {
     T* const row = matrix + k * n;
     const double pivot = RealPart(row[k]);
     if (!(pivot > 0) || std::isinf(pivot)) return false;
     const double root = std::sqrt(pivot);
     row[k] = T(root);
-    for (int64_t j = k + 1; j < n; ++j) row[j] /= root;
+    for (int64_t j = k + 1; j < last; ++j) row[j] /= root;
     for (int64_t i = k + 1; i < last; ++i) {
-      SubtractMultiple(n - i, Conjugate(row[i]), row + i, matrix + i * n + i);
+      SubtractMultiple(last - i, Conjugate(row[i]), row + i, matrix + i * n + i);
     }
   }
   return true;
+}
+
+// Calls fn(begin, end) on ranges of columns that cover [first, n), by all threads.
+template <typename Fn>
+void ShareColumns(int64_t first, int64_t n, double nanoseconds, Stop* stop, const Fn& fn) {
+  const int64_t units = (n - first + kProductColumns - 1) / kProductColumns;
+  stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = first + unit * kProductColumns;
+      fn(column, std::min(n, column + kProductColumns));
+    }
+  });
+}
+
+// Rows [first, last) of U right of the diagonal, and what they subtract from the rows below.
+template <typename T>
+void EliminateRows(int64_t n, T* matrix, int64_t first, int64_t last, Stop* stop) {
+  constexpr double kOfSolution = static_cast<double>(kPanel * kPanel * kProductColumns) / 16;
+  const T* const rows = matrix + first * n;
+  ShareColumns(last, n, kOfSolution, stop, [&](int64_t begin, int64_t end) {
+    BlockSystem<T> system = {last - first, rows + first, 1, n, false, matrix + first * n, n};
+    system.conjugate_a = true;
+    SolveBlock(system, begin, end);
+  });
+  const double of_product = static_cast<double>((n - last) * kPanel * kProductColumns) / 16;
+  ShareColumns(last, n, of_product, stop, [&](int64_t begin, int64_t end) {
+    // Rows of the upper triangle that have elements in these columns.
+    BlockProduct<T> product = {end - last,        n, last - first, rows + last, 1, n, rows, n,
+                               matrix + last * n, n};
+    product.conjugate_a = true;
+    SubtractProduct(product, begin, end);
+  });
 }
 
 // Replaces the upper triangle of A by U, where A = U^H U. The lower one is not read.
@@ -54,22 +86,8 @@ bool FactorUpper(int64_t n, T* matrix, Stop* stop) {
   for (int64_t first = 0; first < n; first += kPanel) {
     if (first > 0 && (*stop)()) return true;
     const int64_t last = std::min(first + kPanel, n);
-    if (!FactorRows(n, matrix, first, last)) return false;
-    const int64_t rest = n - last;
-    const int64_t units = (rest + kProductColumns - 1) / kProductColumns;
-    if (units == 0) break;
-    const T* const rows = matrix + first * n + last;
-    const double nanoseconds = static_cast<double>(rest * kPanel * kProductColumns) / 16;
-    stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        // Rows of the upper triangle that have elements in these columns.
-        const int64_t to = std::min(rest, (unit + 1) * kProductColumns);
-        BlockProduct<T> product = {
-            to, rest, last - first, rows, 1, n, rows, n, matrix + last * n + last, n};
-        product.conjugate_a = true;
-        SubtractProduct(product, unit * kProductColumns, to);
-      }
-    });
+    if (!FactorDiagonal(n, matrix, first, last)) return false;
+    if (last < n) EliminateRows(n, matrix, first, last, stop);
   }
   return true;
 }
@@ -78,12 +96,22 @@ bool FactorUpper(int64_t n, T* matrix, Stop* stop) {
 
 template <typename T>
 bool FactorCholesky(int64_t n, T* matrix, Stop* stop) {
-  ForLowerTriangle(n,
-                   [&](int64_t i, int64_t j) { matrix[j * n + i] = Conjugate(matrix[i * n + j]); });
+  ShareStrips(n, stop, [&](int64_t first, int64_t last) {
+    Transpose(last - first, first, matrix + first * n, n, matrix + first, n, /*conjugate=*/true);
+    for (int64_t i = first; i < last; ++i) {
+      for (int64_t j = first; j < i; ++j) matrix[j * n + i] = Conjugate(matrix[i * n + j]);
+    }
+  });
   if (!FactorUpper(n, matrix, stop)) return false;
-  ForLowerTriangle(n, [&](int64_t i, int64_t j) {
-    matrix[i * n + j] = Conjugate(matrix[j * n + i]);
-    matrix[j * n + i] = T(0);
+  ShareStrips(n, stop, [&](int64_t first, int64_t last) {
+    Transpose(first, last - first, matrix + first, n, matrix + first * n, n, /*conjugate=*/true);
+    for (int64_t i = first; i < last; ++i) {
+      for (int64_t j = first; j < i; ++j) matrix[i * n + j] = Conjugate(matrix[j * n + i]);
+    }
+    for (int64_t i = 0; i < last; ++i) {
+      const int64_t right = std::max(first, i + 1);
+      std::fill(matrix + i * n + right, matrix + i * n + last, T(0));
+    }
   });
   return true;
 }

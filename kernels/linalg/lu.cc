@@ -4,14 +4,17 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "kernels/linalg/block_product.h"
+#include "kernels/linalg/block_solve.h"
 #include "kernels/linalg/triangle.h"
 
 namespace millstream::kernels {
 namespace {
 
-constexpr int64_t kPanel = 32;  // columns that are eliminated before the others see it
+constexpr int64_t kPanel = kMostSolvedRows;  // columns that are eliminated before the others see it
+constexpr int64_t kFewColumns = 4;           // of a panel, which are eliminated one after the other
 
 // The larger of the parts of a number, to compare sizes and to scale.
 double LargerPart(double x) { return std::fabs(x); }
@@ -78,9 +81,10 @@ class Panel {
 
   // Eliminates below the diagonal. Exchanges whole rows of the matrix.
   void Factor() {
-    Copy([](T* outside, T* inside) { *inside = *outside; });
-    for (int64_t k = 0; k < width_; ++k) FactorColumn(k);
-    Copy([](T* outside, T* inside) { *outside = *inside; });
+    T* const outside = all_.matrix + first_ * (all_.n + 1);
+    Transpose(height_, width_, outside, all_.n, columns_, step_, /*conjugate=*/false);
+    FactorColumns(0, width_);
+    Transpose(width_, height_, columns_, step_, outside, all_.n, /*conjugate=*/false);
     for (int64_t k = 0; k < width_; ++k) ExchangeOutside(k);
   }
 
@@ -88,20 +92,39 @@ class Panel {
   // Of doubles, an odd number of cache lines.
   static int64_t StepOf(int64_t height) { return ((height / 8 + 1) | 1) * 8; }
 
-  template <typename Fn>
-  void Copy(const Fn& fn) {
-    for (int64_t i = 0; i < height_; ++i) {
-      T* const row = all_.matrix + (first_ + i) * all_.n + first_;
-      for (int64_t j = 0; j < width_; ++j) fn(row + j, columns_ + j * step_ + i);
+  // Columns [begin, end), when what the columns before them contribute was subtracted: those of one
+  // half, what these subtract from the others, and the others.
+  void FactorColumns(int64_t begin, int64_t end) {
+    if (end - begin <= kFewColumns) {
+      for (int64_t k = begin; k < end; ++k) FactorColumn(k, end);
+      return;
     }
+    const int64_t middle = begin + (end - begin) / 2;
+    FactorColumns(begin, middle);
+    for (int64_t j = middle; j < end; ++j) {
+      T* const right = columns_ + j * step_;
+      for (int64_t k = begin; k < middle; ++k) {
+        SubtractMultiple(middle - k - 1, right[k], columns_ + k * step_ + k + 1, right + k + 1);
+      }
+    }
+    const BlockProduct<T> product = {end - middle,
+                                     height_,
+                                     middle - begin,
+                                     columns_ + middle * step_ + begin,
+                                     step_,
+                                     1,
+                                     columns_ + begin * step_,
+                                     step_,
+                                     columns_ + middle * step_,
+                                     step_};
+    SubtractProduct(product, middle, height_);
+    FactorColumns(middle, end);
   }
 
-  void FactorColumn(int64_t k) {
+  // Exchanges rows of the whole panel, and subtracts from the columns before `end`.
+  void FactorColumn(int64_t k, int64_t end) {
     T* const column = columns_ + k * step_;
-    int64_t pivot = k;
-    for (int64_t i = k + 1; i < height_; ++i) {
-      if (LargerPart(column[i]) > LargerPart(column[pivot])) pivot = i;
-    }
+    const int64_t pivot = k + PlaceOfLargest(height_ - k, column + k);
     pivots_[k] = pivot;
     if (pivot != k) {
       for (int64_t j = 0; j < width_; ++j) {
@@ -110,8 +133,8 @@ class Panel {
       ExchangeRows(&all_, first_ + k, first_ + pivot);
     }
     if (column[k] == T(0)) return;  // and so is all below it
-    for (int64_t i = k + 1; i < height_; ++i) column[i] /= column[k];
-    for (int64_t j = k + 1; j < width_; ++j) {
+    Divide(height_ - k - 1, column[k], column + k + 1);
+    for (int64_t j = k + 1; j < end; ++j) {
       T* const right = columns_ + j * step_;
       SubtractMultiple(height_ - k - 1, right[k], column + k + 1, right + k + 1);
     }
@@ -141,12 +164,14 @@ template <typename T>
 void EliminateColumns(const Elimination<T>& all, int64_t first, int64_t last, int64_t begin,
                       int64_t end) {
   const int64_t n = all.n;
-  for (int64_t i = first; i < last; ++i) {
-    T* const row = all.matrix + i * n;
-    for (int64_t j = first; j < i; ++j) {
-      SubtractMultiple(end - begin, row[j], all.matrix + j * n + begin, row + begin);
-    }
-  }
+  const BlockSystem<T> system = {last - first,
+                                 all.matrix + first * n + first,
+                                 n,
+                                 1,
+                                 /*has_unit_diagonal=*/true,
+                                 all.matrix + first * n,
+                                 n};
+  SolveBlock(system, begin, end);
   const BlockProduct<T> product = {n - last,
                                    n,
                                    last - first,
@@ -198,13 +223,22 @@ bool IsSingular(int64_t n, const T* factors) {
   return false;
 }
 
-// Solves L Y = P, then U X = Y, for all columns at the same time.
+// Solves L Y = I, then U X = Y, for all columns at the same time. Column i of X is column order[i]
+// of the inverse. Y is lower triangular.
 template <typename T>
 void InvertFactors(int64_t n, const T* factors, const int64_t* order, T* inverse, Stop* stop) {
   std::fill(inverse, inverse + n * n, T(0));
-  for (int64_t i = 0; i < n; ++i) inverse[i * n + order[i]] = T(1);
-  SolveTriangle(n, n, factors, {/*is_lower=*/true, /*has_unit_diagonal=*/true}, inverse, stop);
+  for (int64_t i = 0; i < n; ++i) inverse[i * n + i] = T(1);
+  SolveTriangle(n, n, factors,
+                {/*is_lower=*/true, /*has_unit_diagonal=*/true, /*has_lower_right_side=*/true},
+                inverse, stop);
   SolveTriangle(n, n, factors, {/*is_lower=*/false, /*has_unit_diagonal=*/false}, inverse, stop);
+  std::vector<T> row(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    T* const from = inverse + i * n;
+    for (int64_t j = 0; j < n; ++j) row[static_cast<size_t>(order[j])] = from[j];
+    std::copy(row.begin(), row.end(), from);
+  }
 }
 
 template <typename T>

@@ -1,5 +1,8 @@
 #include "kernels/linalg/row_arithmetic.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
@@ -7,6 +10,52 @@ namespace {
 
 void SubtractNumbers(int64_t n, double factor, const double* __restrict x, double* __restrict y) {
   for (int64_t i = 0; i < n; ++i) y[i] -= factor * x[i];
+}
+
+// Four rows and columns.
+void TransposeTile(const double* from, int64_t from_step, double* to, int64_t to_step) {
+  using Four = Vector<double, 32>;
+  const Four a = Load<32>(from);
+  const Four b = Load<32>(from + from_step);
+  const Four c = Load<32>(from + 2 * from_step);
+  const Four d = Load<32>(from + 3 * from_step);
+  const Four even_ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+  const Four odd_ab = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  const Four even_cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+  const Four odd_cd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  Store(__builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5), to);
+  Store(__builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5), to + to_step);
+  Store(__builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7), to + 2 * to_step);
+  Store(__builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7), to + 3 * to_step);
+}
+
+// In blocks of the width of a cache line, which is then used as a whole: lines of a matrix whose
+// rows are a power of two long drive each other out.
+void TransposeNumbers(int64_t rows, int64_t columns, const double* from, int64_t from_step,
+                      double* to, int64_t to_step) {
+  constexpr int64_t kBlock = 8;
+  for (int64_t row = 0; row < rows; row += kBlock) {
+    for (int64_t column = 0; column < columns; column += kBlock) {
+      const double* const x = from + row * from_step + column;
+      double* const y = to + column * to_step + row;
+      if (row + kBlock <= rows && column + kBlock <= columns) {
+        for (int64_t i = 0; i < kBlock; i += 4) {
+          TransposeTile(x + i * from_step, from_step, y + i, to_step);
+          TransposeTile(x + i * from_step + 4, from_step, y + 4 * to_step + i, to_step);
+        }
+        continue;
+      }
+      for (int64_t i = 0; i < std::min(kBlock, rows - row); ++i) {
+        for (int64_t j = 0; j < std::min(kBlock, columns - column); ++j) {
+          y[j * to_step + i] = x[i * from_step + j];
+        }
+      }
+    }
+  }
+}
+
+void DivideNumbers(int64_t n, double divisor, double* x) {
+  for (int64_t i = 0; i < n; ++i) x[i] /= divisor;
 }
 
 void RotateNumbers(int64_t n, double c, double s, double* __restrict x, double* __restrict y) {
@@ -110,6 +159,33 @@ void AddFourRows(int64_t n, int64_t stride, const double* factors, const double*
   }
 }
 
+void FindLargest(int64_t n, const double* x, int64_t* place) {
+  Lanes largest = Broadcast<64>(std::fabs(x[0]));
+  Lanes places = {};
+  Lanes here = {0, 1, 2, 3, 4, 5, 6, 7};
+  int64_t i = 0;
+  for (; i + kLaneCount <= n; i += kLaneCount, here += static_cast<double>(kLaneCount)) {
+    const Lanes from = Load<64>(x + i);
+    const Lanes sizes = from < 0 ? -from : from;
+    places = sizes > largest ? here : places;
+    largest = sizes > largest ? sizes : largest;
+  }
+  double size = largest[0];
+  double first = places[0];
+  for (int64_t lane = 1; lane < kLaneCount; ++lane) {
+    if (largest[lane] > size || (largest[lane] == size && places[lane] < first)) {
+      size = largest[lane];
+      first = places[lane];
+    }
+  }
+  *place = static_cast<int64_t>(first);
+  for (; i < n; ++i) {
+    if (!(std::fabs(x[i]) > size)) continue;
+    size = std::fabs(x[i]);
+    *place = i;
+  }
+}
+
 const double* PartsOf(const Complex* x) { return reinterpret_cast<const double*>(x); }
 double* PartsOf(Complex* x) { return reinterpret_cast<double*>(x); }
 
@@ -126,6 +202,47 @@ void SubtractLongMultiple(int64_t n, Complex factor, const Complex* x, Complex* 
 }
 
 }  // namespace internal
+
+void Transpose(int64_t rows, int64_t columns, const double* from, int64_t from_step, double* to,
+               int64_t to_step, bool conjugate) {
+  RunLoop<&TransposeNumbers>(rows, columns, from, from_step, to, to_step);
+}
+
+void Transpose(int64_t rows, int64_t columns, const Complex* from, int64_t from_step, Complex* to,
+               int64_t to_step, bool conjugate) {
+  constexpr int64_t kBlock = 8;
+  for (int64_t row = 0; row < rows; row += kBlock) {
+    for (int64_t j = 0; j < columns; ++j) {
+      for (int64_t i = row; i < std::min(row + kBlock, rows); ++i) {
+        const Complex x = from[i * from_step + j];
+        to[j * to_step + i] = conjugate ? std::conj(x) : x;
+      }
+    }
+  }
+}
+
+void Divide(int64_t n, double divisor, double* x) { RunLoop<&DivideNumbers>(n, divisor, x); }
+
+void Divide(int64_t n, Complex divisor, Complex* x) {
+  for (int64_t i = 0; i < n; ++i) x[i] /= divisor;
+}
+
+int64_t PlaceOfLargest(int64_t n, const double* x) {
+  int64_t place = 0;
+  RunLoop<&FindLargest>(n, x, &place);
+  return place;
+}
+
+int64_t PlaceOfLargest(int64_t n, const Complex* x) {
+  const auto size = [&](int64_t i) {
+    return std::max(std::fabs(x[i].real()), std::fabs(x[i].imag()));
+  };
+  int64_t place = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    if (size(i) > size(place)) place = i;
+  }
+  return place;
+}
 
 double SumOfProducts(int64_t n, const double* x, const double* y) {
   PairSums sums;

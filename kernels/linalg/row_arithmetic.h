@@ -32,6 +32,22 @@ inline void SubtractMultiple(int64_t n, Complex factor, const Complex* x, Comple
   }
 }
 
+// to[j * to_step + i] = from[i * from_step + j], or its conjugate, for rows i and columns j. The
+// blocks may not overlap.
+void Transpose(int64_t rows, int64_t columns, const double* from, int64_t from_step, double* to,
+               int64_t to_step, bool conjugate);
+void Transpose(int64_t rows, int64_t columns, const Complex* from, int64_t from_step, Complex* to,
+               int64_t to_step, bool conjugate);
+
+// x /= divisor.
+void Divide(int64_t n, double divisor, double* x);
+void Divide(int64_t n, Complex divisor, Complex* x);
+
+// The first of the places of the largest absolute value, of complex numbers the larger one of both
+// parts. A NaN is the largest where it comes first, and elsewhere is none. REQUIRES: n > 0.
+int64_t PlaceOfLargest(int64_t n, const double* x);
+int64_t PlaceOfLargest(int64_t n, const Complex* x);
+
 // The sum of x[i] * y[i], and that of conj(x[i]) * y[i]; in eight lanes, which are added in the
 // end.
 double SumOfProducts(int64_t n, const double* x, const double* y);

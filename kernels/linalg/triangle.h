@@ -12,6 +12,8 @@ namespace millstream::kernels {
 struct Triangle {
   bool is_lower;
   bool has_unit_diagonal;  // of ones, which the matrix does not contain
+  // Y is lower triangular, as the matrix is: what is known to be zero is left alone.
+  bool has_lower_right_side = false;
 };
 
 // Solves A X = Y in place, where A is that triangle of the matrix, and Y has `columns` columns. A
