@@ -85,7 +85,7 @@ class FunctionOfMatrices {
     const int sign = Factorize(work.n, matrix, order, memory, stop);
     if (IsInverse()) {
       if (IsSingular(work.n, matrix)) return false;
-      InvertFactors(work.n, matrix, order, inverse, stop);
+      InvertFactors(work.n, matrix, order, inverse, memory, stop);
       access_->store(inverse, elements, work.outputs[0].raw(), i * elements);
       return true;
     }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "kernels/linalg/block_product.h"
 #include "kernels/linalg/block_solve.h"
@@ -226,18 +225,20 @@ bool IsSingular(int64_t n, const T* factors) {
 // Solves L Y = I, then U X = Y, for all columns at the same time. Column i of X is column order[i]
 // of the inverse. Y is lower triangular.
 template <typename T>
-void InvertFactors(int64_t n, const T* factors, const int64_t* order, T* inverse, Stop* stop) {
+void InvertFactors(int64_t n, const T* factors, const int64_t* order, T* inverse, T* memory,
+                   Stop* stop) {
   std::fill(inverse, inverse + n * n, T(0));
   for (int64_t i = 0; i < n; ++i) inverse[i * n + i] = T(1);
   SolveTriangle(n, n, factors,
                 {/*is_lower=*/true, /*has_unit_diagonal=*/true, /*has_lower_right_side=*/true},
                 inverse, stop);
   SolveTriangle(n, n, factors, {/*is_lower=*/false, /*has_unit_diagonal=*/false}, inverse, stop);
-  std::vector<T> row(static_cast<size_t>(n));
+  T few[kPanel];
+  T* const row = n <= kPanel ? few : memory;
   for (int64_t i = 0; i < n; ++i) {
     T* const from = inverse + i * n;
-    for (int64_t j = 0; j < n; ++j) row[static_cast<size_t>(order[j])] = from[j];
-    std::copy(row.begin(), row.end(), from);
+    for (int64_t j = 0; j < n; ++j) row[order[j]] = from[j];
+    std::copy(row, row + n, from);
   }
 }
 
@@ -278,7 +279,7 @@ Scaled<T> Determinant(int64_t n, const T* factors, int sign) {
   template int Factorize<T>(int64_t n, T * matrix, int64_t * order, T * memory, Stop * stop);   \
   template bool IsSingular<T>(int64_t n, const T* factors);                                     \
   template void InvertFactors<T>(int64_t n, const T* factors, const int64_t* order, T* inverse, \
-                                 Stop* stop);                                                   \
+                                 T* memory, Stop* stop);                                        \
   template struct Scaled<T>;                                                                    \
   template Scaled<T> Determinant<T>(int64_t n, const T* factors, int sign)
 MS_LU_OF_TYPE(double);

@@ -23,9 +23,11 @@ int64_t FactorNumbers(int64_t n);
 template <typename T>
 bool IsSingular(int64_t n, const T* factors);
 
-// Computes the inverse of A. REQUIRES: the factors are not singular.
+// Computes the inverse of A. `memory` is as that of Factorize. REQUIRES: the factors are not
+// singular.
 template <typename T>
-void InvertFactors(int64_t n, const T* factors, const int64_t* order, T* inverse, Stop* stop);
+void InvertFactors(int64_t n, const T* factors, const int64_t* order, T* inverse, T* memory,
+                   Stop* stop);
 
 // A number that may be beyond the range of T: value * 2^exponent. The larger part of the value is
 // in [1, 2), unless the number is zero or not finite.

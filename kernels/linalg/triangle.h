@@ -12,7 +12,7 @@ namespace millstream::kernels {
 struct Triangle {
   bool is_lower;
   bool has_unit_diagonal;  // of ones, which the matrix does not contain
-  // Y is lower triangular, as the matrix is: what is known to be zero is left alone.
+  // Both Y and the matrix are lower triangular: what is known to be zero is left alone.
   bool has_lower_right_side = false;
 };
 
