@@ -6,6 +6,7 @@
 
 #include "kernels/signal/kept_plans.h"
 #include "kernels/signal/lane_loop.h"
+#include "kernels/signal/shuffle.h"
 #include "kernels/simd/instruction_set.h"
 #include "kernels/simd/vector.h"
 
@@ -168,15 +169,59 @@ inline void RunLanes(const PassData<T>& data, int64_t from, int64_t step, int64_
   }
 }
 
+// Of a single sequence, elements p to p + those of V: neighbours that have twiddles of their own.
+template <int kRadix, typename V, typename T>
+inline void RunNeighbours(const PassData<T>& data, int64_t p) {
+  constexpr int64_t kCount = sizeof(V) / sizeof(T);
+  const int64_t rest = data.pass->rest;
+  Number<V> x[kRadix];
+#pragma GCC unroll 8
+  for (int k = 0; k < kRadix; ++k) {
+    x[k].re = LoadFrom<V>(data.x_re + p + k * rest);
+    x[k].im = LoadFrom<V>(data.x_im + p + k * rest);
+  }
+  Butterfly<kRadix>::template Run<T>(x);
+  V re[kRadix] = {x[0].re};
+  V im[kRadix] = {x[0].im};
+#pragma GCC unroll 8
+  for (int j = 1; j < kRadix; ++j) {
+    const V w_re = LoadFrom<V>(data.pass->twiddle_re.data() + (j - 1) * rest + p);
+    const V w_im = LoadFrom<V>(data.pass->twiddle_im.data() + (j - 1) * rest + p);
+    re[j] = w_re * x[j].re - w_im * x[j].im;
+    im[j] = w_im * x[j].re + w_re * x[j].im;
+  }
+  Shuffle<V, T>::template InterleaveAll<kRadix>(re);
+  Shuffle<V, T>::template InterleaveAll<kRadix>(im);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRadix; ++i) {
+    StoreTo<V>(data.y_re + p * kRadix + i * kCount, re[i]);
+    StoreTo<V>(data.y_im + p * kRadix + i * kCount, im[i]);
+  }
+}
+
+// The first elements of a single sequence by vectors; returns how many they are. The bits are those
+// of the loop over lanes.
+template <int kRadix, int kBytes, typename T>
+inline int64_t RunSingle(const PassData<T>& data) {
+  constexpr int64_t kStep = kLanes<T, kBytes>;
+  const int64_t end = data.pass->rest / kStep * kStep;
+  for (int64_t p = 0; p < end; p += kStep) RunNeighbours<kRadix, Vector<T, kBytes>>(data, p);
+  return end;
+}
+
 template <int kRadix, int kBytes, typename T>
 inline void RunRadix(const PassData<T>& data) {
   const int64_t rest = data.pass->rest;
   const int64_t step = rest * data.lanes;
+  int64_t begin = 1;
+  if constexpr ((kRadix & (kRadix - 1)) == 0) {
+    if (data.lanes == 1) begin = std::max<int64_t>(1, RunSingle<kRadix, kBytes>(data));
+  }
   ForLanes<T, kBytes>(0, data.lanes, [&](auto of, int64_t q) {
     using V = typename decltype(of)::Type;
     RunLanes<kRadix, false, V, T>(data, q, step, q, nullptr, nullptr);
   });
-  for (int64_t p = 1; p < rest; ++p) {
+  for (int64_t p = begin; p < rest; ++p) {
     T re[kRadix] = {};
     T im[kRadix] = {};
 #pragma GCC unroll 8

@@ -1,66 +1,12 @@
 #include "kernels/signal/fft_lanes.h"
 
-#include <utility>
-
 #include "kernels/signal/lane_loop.h"
+#include "kernels/signal/shuffle.h"
 #include "kernels/simd/instruction_set.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
-
-// ---- Shuffles ----
-
-template <typename V, int... kPlaces>
-inline V TakeFirstHalves(V a, V b, std::integer_sequence<int, kPlaces...>) {
-  constexpr int kCount = sizeof...(kPlaces);
-  return __builtin_shufflevector(a, b, (kPlaces / 2 + kPlaces % 2 * kCount)...);
-}
-template <typename V, int... kPlaces>
-inline V TakeSecondHalves(V a, V b, std::integer_sequence<int, kPlaces...>) {
-  constexpr int kCount = sizeof...(kPlaces);
-  return __builtin_shufflevector(a, b, (kPlaces / 2 + kCount / 2 + kPlaces % 2 * kCount)...);
-}
-template <typename V, int... kPlaces>
-inline V TakeEven(V a, V b, std::integer_sequence<int, kPlaces...>) {
-  return __builtin_shufflevector(a, b, (2 * kPlaces)...);
-}
-template <typename V, int... kPlaces>
-inline V TakeOdd(V a, V b, std::integer_sequence<int, kPlaces...>) {
-  return __builtin_shufflevector(a, b, (2 * kPlaces + 1)...);
-}
-
-// Of vectors of T.
-template <typename V, typename T>
-struct Shuffle {
-  static constexpr int kCount = static_cast<int>(sizeof(V) / sizeof(T));
-  using Places = std::make_integer_sequence<int, kCount>;
-
-  // a0 b0 a1 b1 ...
-  static inline void Interleave(V a, V b, V* first, V* second) {
-    *first = TakeFirstHalves(a, b, Places());
-    *second = TakeSecondHalves(a, b, Places());
-  }
-  static inline void Separate(V first, V second, V* a, V* b) {
-    *a = TakeEven(first, second, Places());
-    *b = TakeOdd(first, second, Places());
-  }
-  // Rows become columns: each stage interleaves row i with the one half of the rows further on.
-  static inline void Transpose(V* rows) {
-#pragma GCC unroll 4
-    for (int stage = 1; stage < kCount; stage *= 2) {
-      V found[kCount];
-#pragma GCC unroll 8
-      for (int i = 0; i < kCount / 2; ++i) {
-        Interleave(rows[i], rows[i + kCount / 2], &found[2 * i], &found[2 * i + 1]);
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < kCount; ++i) rows[i] = found[i];
-    }
-  }
-};
-
-// ---- Loops ----
 
 // Elements [begin, count) of one lane.
 template <typename T>
@@ -114,7 +60,7 @@ inline void LoadVector(const Sequences<const T>& from, int64_t lane, int64_t cou
     V rows[kCount];
 #pragma GCC unroll 16
     for (int l = 0; l < kCount; ++l) rows[l] = LoadFrom<V>(from.starts[lane + l] + 2 * j);
-    Shuffle<V, T>::Transpose(rows);
+    Shuffle<V, T>::template InterleaveAll<kCount>(rows);
 #pragma GCC unroll 8
     for (int i = 0; i < kCount / 2; ++i) {
       StoreTo<V>(re + (j + i) * from.lanes, rows[2 * i]);
@@ -150,11 +96,32 @@ inline void StoreVector(Parts<T> y, int64_t lane, int64_t count, T scale_re, T s
       rows[2 * i] = scale_re * LoadFrom<V>(re + (j + i) * to.lanes);
       rows[2 * i + 1] = scale_im * LoadFrom<V>(im + (j + i) * to.lanes);
     }
-    Shuffle<V, T>::Transpose(rows);
+    Shuffle<V, T>::template InterleaveAll<kCount>(rows);
 #pragma GCC unroll 16
     for (int l = 0; l < kCount; ++l) StoreTo<V>(to.starts[lane + l] + 2 * j, rows[l]);
   }
   for (int64_t l = 0; l < kCount; ++l) StoreOne(y, lane + l, j, count, scale_re, scale_im, to);
+}
+
+// One sequence whose numbers are neighbours.
+template <int kBytes, typename T>
+inline void LoadRow(const T* values, int64_t count, T sign, Parts<T> x) {
+  ForLanes<T, kBytes>(0, count, [&](auto of, int64_t j) {
+    using V = typename decltype(of)::Type;
+    V re;
+    V im;
+    LoadPairs<V>(values + 2 * j, &re, &im);
+    StoreTo<V>(x.re + j, re);
+    StoreTo<V>(x.im + j, sign * im);
+  });
+}
+template <int kBytes, typename T>
+inline void StoreRow(Parts<T> y, int64_t count, T scale_re, T scale_im, T* values) {
+  ForLanes<T, kBytes>(0, count, [&](auto of, int64_t j) {
+    using V = typename decltype(of)::Type;
+    StorePairs<V>(scale_re * LoadFrom<V>(y.re + j), scale_im * LoadFrom<V>(y.im + j),
+                  values + 2 * j);
+  });
 }
 
 template <typename T>
@@ -162,6 +129,10 @@ struct LanesOf {
   template <int kBytes>
   struct Load {
     static void Run(const Sequences<const T>* from, int64_t count, T sign, Parts<T> x) {
+      if (from->lanes == 1 && from->step == 1) {
+        LoadRow<kBytes>(from->starts[0], count, sign, x);
+        return;
+      }
       ForLanes<T, kBytes>(0, from->lanes, [&](auto of, int64_t lane) {
         using V = typename decltype(of)::Type;
         if constexpr (sizeof(V) == sizeof(T)) {
@@ -175,6 +146,10 @@ struct LanesOf {
   template <int kBytes>
   struct Store {
     static void Run(Parts<T> y, int64_t count, T scale_re, T scale_im, const Sequences<T>* to) {
+      if (to->lanes == 1 && to->step == 1) {
+        StoreRow<kBytes>(y, count, scale_re, scale_im, to->starts[0]);
+        return;
+      }
       ForLanes<T, kBytes>(0, to->lanes, [&](auto of, int64_t lane) {
         using V = typename decltype(of)::Type;
         if constexpr (sizeof(V) == sizeof(T)) {

@@ -12,6 +12,7 @@
 #include "kernels/signal/fft.h"
 #include "kernels/signal/fft_lanes.h"
 #include "kernels/signal/real_fft.h"
+#include "kernels/signal/real_rows.h"
 
 namespace millstream::kernels {
 namespace {
@@ -61,6 +62,29 @@ bool IsReal(const Transform& transform) {
 int64_t StoredOf(const Transform& transform, const Layout& layout) {
   if (layout.elements == Elements::kComplex) return transform.n;
   return layout.elements == Elements::kHalf ? transform.n / 2 + 1 : transform.n / 2;
+}
+
+// Whether the passes over a single sequence of n complex numbers have wide vectors.
+bool HasWidePasses(int64_t n) {
+  if (n % 128 != 0) return false;
+  for (int64_t radix : {2, 3, 5}) {
+    for (; n % radix == 0; n /= radix) {
+    }
+  }
+  return n == 1;
+}
+
+// Whether each sequence is transformed alone, because it stays in the first cache where several
+// would not: rows of float32, of lengths for which that was measured to be faster. It depends on
+// nothing else, so that the results of a row do not either.
+template <typename T>
+bool AreSingleRows(const Transform& transform) {
+  constexpr int64_t kShortest = 512;
+  constexpr int64_t kLongest = 4096;
+  if (sizeof(T) != 4 || transform.from.step != 1 || transform.to.step != 1) return false;
+  if (IsReal(transform) && transform.n % 2 != 0) return false;
+  const int64_t n = IsReal(transform) ? transform.n / 2 : transform.n;
+  return n >= kShortest && n <= kLongest && HasWidePasses(n);
 }
 
 // T is constant where sequences are read.
@@ -114,14 +138,17 @@ class Plan {
       real_ = RealFftOfLength<T>(transform.n);
     } else {
       complex_ = FftOfLength<T>(transform.n);
+      if (AreSingleRows<T>(transform)) real_rows_ = RealFftOfLength<T>(transform.n);
     }
   }
 
+  // That of a complex row is more than that of a real one.
   int64_t MemorySize(int64_t lanes) const {
     return real_ != nullptr ? real_->MemorySize(lanes) : complex_->MemorySize(lanes);
   }
 
   void Run(int64_t first, int64_t lanes, T* memory) const {
+    if (real_rows_ != nullptr && RunRealRow(first, memory)) return;
     if (real_ == nullptr) {
       Load(first, lanes, complex_->Input(lanes, memory));
       Store(first, lanes, complex_->Run(lanes, memory));
@@ -133,6 +160,19 @@ class Plan {
   }
 
  private:
+  // Whether the row was one of real numbers, and has been transformed.
+  bool RunRealRow(int64_t row, T* memory) const {
+    const auto from = SequencesAt<const T>(transform_, transform_.from, row, 1);
+    if (!LoadRealRow<T>(from.starts[0], transform_.n, real_rows_->Input(1, memory))) return false;
+    const auto to = SequencesAt<T>(transform_, transform_.to, row, 1);
+    const T scale = Scale();
+    StoreMirroredRow<T>(real_rows_->Run(1, memory), transform_.n, scale,
+                        transform_.inverse ? -scale : scale, to.starts[0]);
+    return true;
+  }
+
+  T Scale() const { return transform_.inverse ? T(1) / static_cast<T>(transform_.n) : T(1); }
+
   // A transform backwards is that of the conjugate, conjugated.
   void Load(int64_t first, int64_t lanes, Parts<T> x) const {
     const Layout& layout = transform_.from;
@@ -150,7 +190,7 @@ class Plan {
   void Store(int64_t first, int64_t lanes, Parts<T> y) const {
     const Layout& layout = transform_.to;
     const auto to = SequencesAt<T>(transform_, layout, first, lanes);
-    const T scale = transform_.inverse ? T(1) / static_cast<T>(transform_.n) : T(1);
+    const T scale = Scale();
     if (layout.elements == Elements::kReal && real_ == nullptr) {
       StoreReal(y, transform_.n, scale, to);
       return;
@@ -160,14 +200,19 @@ class Plan {
 
   const Transform& transform_;
   std::shared_ptr<const Fft<T>> complex_;
-  std::shared_ptr<const RealFft<T>> real_;  // or this
+  std::shared_ptr<const RealFft<T>> real_;       // or this
+  std::shared_ptr<const RealFft<T>> real_rows_;  // beside complex_, for complex rows that are real
 };
 
-// So many sequences at once that the loops are wide, and that they stay in the cache; fewer where
-// there would be few blocks of them for threads to share. Results do not depend on it.
+// Some rows alone. Of others, so many sequences at once that the loops are wide, and that they stay
+// in the cache; fewer where there would be few blocks of them for threads to share. Results do not
+// depend on it.
 template <typename T>
-int64_t LanesOf(int64_t n, int64_t count) {
+int64_t LanesOf(const Transform& transform) {
   constexpr int64_t kShort = 8192 / static_cast<int64_t>(sizeof(T));
+  const int64_t n = transform.n;
+  const int64_t count = CountOf(transform);
+  if (AreSingleRows<T>(transform)) return 1;
   if (n > 16384) return 1;
   if (n <= kShort && count >= 2 * kMostLanes) return kMostLanes;
   return std::min<int64_t>(8, count);
@@ -184,7 +229,7 @@ ms::Status Run(ms::Frame& frame, const Transform& transform) {
   const int64_t count = CountOf(transform);
   if (count == 0 || transform.n == 0) return ms::Status();
   const Plan<T> plan(transform);
-  const int64_t lanes = LanesOf<T>(transform.n, count);
+  const int64_t lanes = LanesOf<T>(transform);
   const int64_t blocks = (count + lanes - 1) / lanes;
   const int64_t bytes = (plan.MemorySize(lanes) * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
   const double n = static_cast<double>(transform.n);

@@ -2,10 +2,18 @@
 
 #include "kernels/signal/kept_plans.h"
 #include "kernels/signal/lane_loop.h"
+#include "kernels/signal/shuffle.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
 namespace {
+
+// V is a number or a vector of numbers.
+template <typename V>
+struct Number {
+  V re;
+  V im;
+};
 
 // Elements of which x[k] and x[half - k] are the pairs, and the factors w[k] between them.
 template <typename T>
@@ -21,22 +29,64 @@ struct PairData {
 // With a = x[k] and b = conj(x[half - k]), x[k] becomes the sum of a + b and -i w[k] (a - b), and
 // x[half - k] the conjugate of their difference, times `scale`. With the scale 1/2 that makes the
 // transform of real numbers from that of their pairs, and with 1 it takes its conjugate back.
+// W is a number or a V.
+template <typename V, typename T, typename W>
+inline void ReplacePair(T scale, Number<W> w, Number<V>* low, Number<V>* high) {
+  const Number<V> a = *low;
+  const Number<V> b = {high->re, -high->im};
+  const V sum_re = scale * (a.re + b.re);
+  const V sum_im = scale * (a.im + b.im);
+  const V difference_re = scale * (a.re - b.re);
+  const V difference_im = scale * (a.im - b.im);
+  const V turned_re = w.re * difference_im + w.im * difference_re;
+  const V turned_im = w.im * difference_im - w.re * difference_re;
+  *low = {sum_re + turned_re, sum_im + turned_im};
+  *high = {sum_re - turned_re, turned_im - sum_im};
+}
+
 template <typename V, typename T>
-inline void ReplacePair(const PairData<T>& data, int64_t low, int64_t high, T w_re, T w_im) {
-  const V a_re = LoadFrom<V>(data.x.re + low);
-  const V a_im = LoadFrom<V>(data.x.im + low);
-  const V b_re = LoadFrom<V>(data.x.re + high);
-  const V b_im = -LoadFrom<V>(data.x.im + high);
-  const V sum_re = data.scale * (a_re + b_re);
-  const V sum_im = data.scale * (a_im + b_im);
-  const V difference_re = data.scale * (a_re - b_re);
-  const V difference_im = data.scale * (a_im - b_im);
-  const V turned_re = w_re * difference_im + w_im * difference_re;
-  const V turned_im = w_im * difference_im - w_re * difference_re;
-  StoreTo<V>(data.x.re + low, sum_re + turned_re);
-  StoreTo<V>(data.x.im + low, sum_im + turned_im);
-  StoreTo<V>(data.x.re + high, sum_re - turned_re);
-  StoreTo<V>(data.x.im + high, turned_im - sum_im);
+inline Number<V> LoadNumber(Parts<T> x, int64_t place) {
+  return {LoadFrom<V>(x.re + place), LoadFrom<V>(x.im + place)};
+}
+template <typename V, typename T>
+inline void StoreNumber(Number<V> number, Parts<T> x, int64_t place) {
+  StoreTo<V>(x.re + place, number.re);
+  StoreTo<V>(x.im + place, number.im);
+}
+template <typename T, typename V>
+inline Number<V> Reversed(Number<V> number) {
+  return {ReversedOf<T>(number.re), ReversedOf<T>(number.im)};
+}
+
+// The pairs k from 1 on with 2 k < half, of all lanes.
+template <int kBytes, typename T>
+inline void ReplaceInLanes(const PairData<T>& data) {
+  for (int64_t k = 1; 2 * k < data.half; ++k) {
+    const Number<T> w = {data.w_re[k], data.w_im[k]};
+    ForLanes<T, kBytes>(0, data.lanes, [&](auto of, int64_t q) {
+      using V = typename decltype(of)::Type;
+      Number<V> low = LoadNumber<V>(data.x, k * data.lanes + q);
+      Number<V> high = LoadNumber<V>(data.x, (data.half - k) * data.lanes + q);
+      ReplacePair(data.scale, w, &low, &high);
+      StoreNumber(low, data.x, k * data.lanes + q);
+      StoreNumber(high, data.x, (data.half - k) * data.lanes + q);
+    });
+  }
+}
+
+// The same of a single sequence: several pairs at once.
+template <int kBytes, typename T>
+inline void ReplaceInSequence(const PairData<T>& data) {
+  ForLanes<T, kBytes>(1, (data.half + 1) / 2, [&](auto of, int64_t k) {
+    using V = typename decltype(of)::Type;
+    const int64_t mirrored = data.half - k - static_cast<int64_t>(sizeof(V) / sizeof(T)) + 1;
+    const Number<V> w = {LoadFrom<V>(data.w_re + k), LoadFrom<V>(data.w_im + k)};
+    Number<V> low = LoadNumber<V>(data.x, k);
+    Number<V> high = Reversed<T>(LoadNumber<V>(data.x, mirrored));
+    ReplacePair(data.scale, w, &low, &high);
+    StoreNumber(low, data.x, k);
+    StoreNumber(Reversed<T>(high), data.x, mirrored);
+  });
 }
 
 // All pairs but the one of the first and the last element, and the middle one, whose w is -i.
@@ -46,13 +96,10 @@ struct PairsOf {
   struct Loop {
     static void Run(const PairData<T>* pointer) {
       const PairData<T>& data = *pointer;
-      for (int64_t k = 1; 2 * k < data.half; ++k) {
-        const int64_t low = k * data.lanes;
-        const int64_t high = (data.half - k) * data.lanes;
-        ForLanes<T, kBytes>(0, data.lanes, [&](auto of, int64_t q) {
-          using V = typename decltype(of)::Type;
-          ReplacePair<V>(data, low + q, high + q, data.w_re[k], data.w_im[k]);
-        });
+      if (data.lanes == 1) {
+        ReplaceInSequence<kBytes>(data);
+      } else {
+        ReplaceInLanes<kBytes>(data);
       }
       if (data.half % 2 != 0) return;
       const T twice = 2 * data.scale;

@@ -116,6 +116,28 @@ TEST(RealFft, SumsAreRight) {
   }
 }
 
+TEST(RealFft, ALaneDoesNotDependOnTheOthers) {
+  for (const int64_t n : {2, 6, 32, 62, 66, 1024}) {
+    const auto fft = RealFftOfLength<float>(n);
+    std::vector<std::vector<float>> results;
+    for (const int64_t lanes : {1, 16}) {
+      std::vector<float> memory(static_cast<size_t>(fft->MemorySize(lanes)));
+      const Parts<float> x = fft->Input(lanes, memory.data());
+      for (int64_t i = 0; i < n / 2 * lanes; ++i) {
+        x.re[i] = Number<float>(2 * (i / lanes), 0);
+        x.im[i] = Number<float>(2 * (i / lanes) + 1, 0);
+      }
+      const Parts<float> y = fft->Run(lanes, memory.data());
+      results.emplace_back();
+      for (int64_t k = 0; k <= n / 2; ++k) {
+        results.back().push_back(y.re[k * lanes]);
+        results.back().push_back(y.im[k * lanes]);
+      }
+    }
+    EXPECT_EQ(results[0], results[1]) << n;
+  }
+}
+
 TEST(RealFft, TheInverseTakesThemBack) {
   for (const int64_t n : Lengths()) {
     for (const int64_t lanes : {1, 3, 8, 16, 19}) {
