@@ -13,6 +13,9 @@
 
 #include "kernels/array/strings.h"
 #include "kernels/common/parallel.h"
+#include "kernels/simd/instruction_set.h"
+#include "kernels/simd/shuffle.h"
+#include "kernels/simd/vector.h"
 
 namespace millstream::kernels {
 namespace {
@@ -145,18 +148,65 @@ ms::Status CopyElements(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t
                       });
 }
 
-// Transposes one full tile. It passes through a small array of its own, because the rows of a
-// matrix whose width is a power of two compete for the same few places of the cache.
+// Transposes full tiles that lie side by side in the target. Each passes through a small array of
+// its own, because the rows of a matrix whose width is a power of two compete for the same few
+// places of the cache.
 template <typename T>
-void TransposeTile(const T* __restrict source, T* __restrict target, int64_t source_stride,
-                   int64_t target_stride) {
-  T tile[kTile<T>][kTile<T>];
-  for (int64_t j = 0; j < kTile<T>; ++j) {
-    std::memcpy(static_cast<void*>(tile[j]), source + j * source_stride, sizeof(tile[j]));
+void TransposeTiles(const T* __restrict source, T* __restrict target, int64_t source_stride,
+                    int64_t target_stride, int64_t tiles) {
+  for (; tiles > 0; --tiles, source += kTile<T> * source_stride, target += kTile<T>) {
+    T tile[kTile<T>][kTile<T>];
+    for (int64_t j = 0; j < kTile<T>; ++j) {
+      std::memcpy(static_cast<void*>(tile[j]), source + j * source_stride, sizeof(tile[j]));
+    }
+    for (int64_t i = 0; i < kTile<T>; ++i) {
+      for (int64_t j = 0; j < kTile<T>; ++j) target[i * target_stride + j] = tile[j][i];
+    }
   }
-  for (int64_t i = 0; i < kTile<T>; ++i) {
-    for (int64_t j = 0; j < kTile<T>; ++j) target[i * target_stride + j] = tile[j][i];
-  }
+}
+
+// The same of numbers as wide as those of vectors, by squares of as many rows as a vector has
+// numbers. All squares of the same target rows come one after the other, so that lines of the
+// target are whole before others take their places in the cache.
+template <typename Value>
+struct TilesOf {
+  template <int kBytes>
+  struct Loop {
+    static void Run(const Word<Value>* source, Word<Value>* target, int64_t source_stride,
+                    int64_t target_stride, int64_t tiles) {
+      using V = Vector<Value, kBytes>;
+      constexpr int64_t kSide = kLanes<Value, kBytes>;
+      constexpr int64_t kWidth = kTile<Word<Value>>;
+      for (; tiles > 0; --tiles, source += kWidth * source_stride, target += kWidth) {
+        for (int64_t i = 0; i < kWidth; i += kSide) {
+          for (int64_t j = 0; j < kWidth; j += kSide) {
+            V rows[kSide];
+#pragma GCC unroll 16
+            for (int64_t k = 0; k < kSide; ++k) {
+              std::memcpy(&rows[k], source + (j + k) * source_stride + i, sizeof(V));
+            }
+            Shuffle<V, Value>::template InterleaveAll<kSide>(rows);
+#pragma GCC unroll 16
+            for (int64_t k = 0; k < kSide; ++k) {
+              std::memcpy(static_cast<void*>(target + (i + k) * target_stride + j), &rows[k],
+                          sizeof(V));
+            }
+          }
+        }
+      }
+    }
+  };
+};
+
+template <>
+void TransposeTiles(const Word<uint32_t>* __restrict source, Word<uint32_t>* __restrict target,
+                    int64_t source_stride, int64_t target_stride, int64_t tiles) {
+  RunVectorLoop<TilesOf<uint32_t>::Loop>(source, target, source_stride, target_stride, tiles);
+}
+template <>
+void TransposeTiles(const Word<uint64_t>* __restrict source, Word<uint64_t>* __restrict target,
+                    int64_t source_stride, int64_t target_stride, int64_t tiles) {
+  RunVectorLoop<TilesOf<uint64_t>::Loop>(source, target, source_stride, target_stride, tiles);
 }
 
 // A block of `rows` target rows of `columns` elements each; the source is contiguous along rows.
@@ -165,9 +215,9 @@ void TransposeBlock(const T* __restrict source, T* __restrict target, int64_t ro
                     int64_t source_stride, int64_t target_stride) {
   int64_t column = 0;
   if (rows == kTile<T>) {
-    for (; column + kTile<T> <= columns; column += kTile<T>) {
-      TransposeTile(source + column * source_stride, target + column, source_stride, target_stride);
-    }
+    const int64_t tiles = columns / kTile<T>;
+    TransposeTiles(source, target, source_stride, target_stride, tiles);
+    column = tiles * kTile<T>;
   }
   for (; column < columns; ++column) {
     for (int64_t i = 0; i < rows; ++i) {

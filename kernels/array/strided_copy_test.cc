@@ -52,6 +52,8 @@ TEST(StridedCopyTest, TransposesMatricesLargerThanTilesAndPanels) {
   ExpectTransposes<uint8_t>({130, 67}, {1, 0});
   ExpectTransposes<int16_t>({33, 270}, {1, 0});
   ExpectTransposes<double>({17, 19}, {1, 0});
+  ExpectTransposes<int64_t>({275, 43}, {1, 0});
+  ExpectTransposes<double>({2, 264, 24}, {0, 2, 1});
   ExpectTransposes<std::complex<double>>({18, 9}, {1, 0});
 }
 

@@ -6,8 +6,8 @@
 
 #include "kernels/signal/kept_plans.h"
 #include "kernels/signal/lane_loop.h"
-#include "kernels/signal/shuffle.h"
 #include "kernels/simd/instruction_set.h"
+#include "kernels/simd/shuffle.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {

@@ -1,8 +1,9 @@
 #include "kernels/signal/fft_lanes.h"
 
 #include "kernels/signal/lane_loop.h"
-#include "kernels/signal/shuffle.h"
+#include "kernels/signal/lane_pairs.h"
 #include "kernels/simd/instruction_set.h"
+#include "kernels/simd/shuffle.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {

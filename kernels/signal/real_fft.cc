@@ -2,7 +2,7 @@
 
 #include "kernels/signal/kept_plans.h"
 #include "kernels/signal/lane_loop.h"
-#include "kernels/signal/shuffle.h"
+#include "kernels/signal/lane_pairs.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {

@@ -5,8 +5,9 @@
 #include <type_traits>
 
 #include "kernels/signal/lane_loop.h"
-#include "kernels/signal/shuffle.h"
+#include "kernels/signal/lane_pairs.h"
 #include "kernels/simd/instruction_set.h"
+#include "kernels/simd/shuffle.h"
 #include "kernels/simd/vector.h"
 
 namespace millstream::kernels {

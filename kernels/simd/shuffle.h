@@ -1,11 +1,8 @@
-// How numbers change places between vectors.
-#ifndef MILLSTREAM_KERNELS_SIGNAL_SHUFFLE_H_
-#define MILLSTREAM_KERNELS_SIGNAL_SHUFFLE_H_
+// How numbers change places between vectors (vector.h).
+#ifndef MILLSTREAM_KERNELS_SIMD_SHUFFLE_H_
+#define MILLSTREAM_KERNELS_SIMD_SHUFFLE_H_
 
-#include <cstdint>
 #include <utility>
-
-#include "kernels/signal/lane_loop.h"
 
 namespace millstream::kernels {
 
@@ -68,42 +65,6 @@ struct Shuffle {
   }
 };
 
-// The numbers of V from the last to the first; of a number, itself.
-template <typename T, typename V>
-inline V ReversedOf(V a) {
-  if constexpr (sizeof(V) == sizeof(T)) {
-    return a;
-  } else {
-    return Shuffle<V, T>::Reverse(a);
-  }
-}
-
-// Complex numbers that are neighbours, real parts first: as many as V has numbers.
-template <typename V, typename T>
-inline void LoadPairs(const T* values, V* re, V* im) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
-  if constexpr (kCount == 1) {
-    *re = values[0];
-    *im = values[1];
-  } else {
-    Shuffle<V, T>::Separate(LoadFrom<V>(values), LoadFrom<V>(values + kCount), re, im);
-  }
-}
-template <typename V, typename T>
-inline void StorePairs(V re, V im, T* values) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
-  if constexpr (kCount == 1) {
-    values[0] = re;
-    values[1] = im;
-  } else {
-    V first;
-    V second;
-    Shuffle<V, T>::Interleave(re, im, &first, &second);
-    StoreTo<V>(values, first);
-    StoreTo<V>(values + kCount, second);
-  }
-}
-
 }  // namespace millstream::kernels
 
-#endif  // MILLSTREAM_KERNELS_SIGNAL_SHUFFLE_H_
+#endif  // MILLSTREAM_KERNELS_SIMD_SHUFFLE_H_
