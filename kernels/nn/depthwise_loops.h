@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/matmul/window_product.h"
+#include "kernels/nn/depthwise_threes.h"
 #include "kernels/nn/depthwise_windows.h"
 #include "kernels/nn/pool_lanes.h"
 #include "kernels/simd/vector.h"
@@ -93,19 +94,66 @@ struct TapSums {
     const TapRun* columns = plan.columns.data();
     const TapRun* const end = columns + plan.columns.size();
     while (columns < end) {
-      int64_t done = 1;
+      int64_t done = SumThrees<V>(plan, rows, columns, end, image, filter, rest, result);
       int64_t step = 0;
-      if (kIsWide<V, kBytes> && end - columns >= kTogether && AreAlike(columns, &step)) {
+      if (done == 0 && kIsWide<V, kBytes> && end - columns >= kTogether &&
+          AreAlike(columns, &step)) {
         done = kTogether;
         SumColumns<kIsWide<V, kBytes> ? kTogether : 1, V>(plan, rows, *columns, step, image, filter,
                                                           rest, result);
-      } else {
+      }
+      if (done == 0) {
+        done = 1;
         SumColumns<1, V>(plan, rows, *columns, 0, image, filter, rest, result);
       }
       columns += done;
       result += done * plan.channels;
       rest = At(rest, 0, done * plan.channels);
     }
+  }
+
+  // Narrower vectors read parts of cache lines, which images of many channels push out of the first
+  // cache before the next part is read; and sixteen registers do not hold the weights and the sums.
+  template <typename V>
+  static constexpr bool kHasThrees = kBytes == 64 && kIsWide<V, kBytes>&& std::is_same_v<T, float>;
+
+  // Sums the columns from `columns` on whose windows are alike and for which there are loops of
+  // their own, and returns how many: perhaps none.
+  template <typename V>
+  static int64_t SumThrees([[maybe_unused]] const TapPlan& plan,
+                           [[maybe_unused]] const TapRun& rows,
+                           [[maybe_unused]] const TapRun* columns,
+                           [[maybe_unused]] const TapRun* end, [[maybe_unused]] const T* image,
+                           [[maybe_unused]] const T* filter,
+                           [[maybe_unused]] const ProductEpilogue& epilogue,
+                           [[maybe_unused]] T* result) {
+    if constexpr (kHasThrees<V>) {
+      const TapRun& first = *columns;
+      if (end - columns < 2 || first.count != 3 || first.position_step != 1 ||
+          first.tap_step != 1) {
+        return 0;
+      }
+      const int64_t step = columns[1].position - first.position;
+      if (!ThreeTapSums<V>::Has(rows.count, step)) return 0;
+      int64_t count = 1;
+      while (columns + count < end && columns[count].count == first.count &&
+             columns[count].tap == first.tap &&
+             columns[count].position == first.position + count * step) {
+        ++count;
+      }
+      ThreeTapColumns part;
+      part.channels = plan.channels;
+      part.count = count;
+      part.from = image + (rows.position * plan.source_columns + first.position) * plan.channels;
+      part.row_step = rows.position_step * plan.source_columns * plan.channels;
+      part.taps = filter + (rows.tap * plan.filter_columns + first.tap) * plan.channels;
+      part.tap_step = rows.tap_step * plan.filter_columns * plan.channels;
+      part.epilogue = epilogue;
+      part.result = result;
+      ThreeTapSums<V>::Run(part, rows.count, step);
+      return count;
+    }
+    return 0;
   }
 
   // kColumns columns from `columns` on, which are `step` apart in the source.
@@ -169,8 +217,9 @@ struct TapSums {
       if (epilogue.bias != nullptr) sum += LoadLanes<V>(epilogue.bias + channel);
       if (epilogue.added != nullptr) sum += LoadLanes<V>(epilogue.added + place);
       if (epilogue.has_limits()) {
-        const V least = SameLanes<V>(epilogue.least);
-        const V most = SameLanes<V>(epilogue.most);
+        // Not SameLanes, which GCC 12 makes element by element here with AVX-512.
+        const V least = epilogue.least + V{};
+        const V most = epilogue.most + V{};
         sum = sum <= least ? least : sum;
         sum = sum > most ? most : sum;
       }

@@ -204,6 +204,20 @@ TYPED_TEST(DepthwiseTest, StridesAndDilations) {
   }
 }
 
+// Rows of several pixels whose windows lie inside the image, with enough channels for a vector.
+TYPED_TEST(DepthwiseTest, WindowsThreeWide) {
+  for (const int64_t stride : {1, 2, 3}) {
+    for (const int64_t height : {1, 2, 3, 4}) {
+      Case c;
+      c.image = {9, 19};
+      c.window = {height, 3};
+      c.stride = stride;
+      c.channels = 35;
+      CheckBothOrders<TypeParam>(c);
+    }
+  }
+}
+
 TYPED_TEST(DepthwiseTest, EmptyBatch) {
   Case c;
   c.batch = 0;
@@ -247,15 +261,15 @@ void SetAttrs(int64_t stride, KernelTester* t) {
   t->Attr("dilations", Dims{1, 1, 1, 1}).Outputs({MS_FLOAT32});
 }
 
-// A window of 3 x 3 over images of 6 x 9, and what follows it, as one kernel: the bits are those of
-// the parts.
+// A window of 3 x 3 over images of 6 x 13, and what follows it, as one kernel: the bits are those
+// of the parts.
 void CheckFused(int64_t channels, int64_t multiplier, int64_t stride) {
   SCOPED_TRACE(ms::StrCat(channels, " channels, multiplier ", multiplier, ", stride ", stride));
   const int64_t out = channels * multiplier;
-  const Dims image = {2, 6, 9, channels};
+  const Dims image = {2, 6, 13, channels};
   const Dims filter = {3, 3, channels, multiplier};
-  const Dims output = {2, (6 + stride - 1) / stride, (9 + stride - 1) / stride, out};
-  const std::vector<float> x = Thirds(2 * 6 * 9 * channels, 1);
+  const Dims output = {2, (6 + stride - 1) / stride, (13 + stride - 1) / stride, out};
+  const std::vector<float> x = Thirds(2 * 6 * 13 * channels, 1);
   const std::vector<float> w = Thirds(9 * out, 2);
   const std::vector<float> bias = Thirds(out, 3);
   const std::vector<float> added = Thirds(output[0] * output[1] * output[2] * out, 4);
