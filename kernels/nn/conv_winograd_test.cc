@@ -337,12 +337,13 @@ TEST(WinogradTest, WhatFollowsHasTheBitsOfSeparateOps) {
 
 // So many pieces that the work is done in several turns, and too few for all threads.
 TEST(WinogradTest, TheBitsDoNotDependOnThreads) {
-  for (const Case& c :
-       {Case{16, 28, 28, 128, 96}, Case{1, 7, 7, 64, 300}, Case{1, 14, 14, 32, 32}}) {
+  for (const Case& c : {Case{16, 28, 28, 128, 96}, Case{1, 7, 7, 64, 300}, Case{1, 14, 14, 32, 32},
+                        Case{1, 14, 14, 33, 97}}) {
     SCOPED_TRACE(c.ToString());
     const std::vector<float> x = Fractions(c.input_size(), 9);
     const std::vector<float> w = Fractions(c.filter_size(), 10);
     const std::vector<float> expected = Convolution(c).Threads(2).Run(x, w);
+    EXPECT_EQ(Convolution(c).Threads(1).Run(x, w), expected);
     EXPECT_EQ(Convolution(c).Threads(5).ConstantFilter(false).Run(x, w), expected);
     const double most = 9 * static_cast<double>(c.in) * std::numeric_limits<float>::epsilon();
     const int64_t last = c.batch * c.rows() * c.columns() - 1;

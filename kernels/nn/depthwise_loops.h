@@ -115,7 +115,9 @@ struct TapSums {
   // Narrower vectors read parts of cache lines, which images of many channels push out of the first
   // cache before the next part is read; and sixteen registers do not hold the weights and the sums.
   template <typename V>
-  static constexpr bool kHasThrees = kBytes == 64 && kIsWide<V, kBytes>&& std::is_same_v<T, float>;
+  static constexpr bool kHasThrees =
+      std::conjunction_v<std::is_same<T, float>, std::bool_constant<kBytes == 64>,
+                         std::bool_constant<kIsWide<V, kBytes>>>;
 
   // Sums the columns from `columns` on whose windows are alike and for which there are loops of
   // their own, and returns how many: perhaps none.

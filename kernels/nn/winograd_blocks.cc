@@ -15,12 +15,12 @@ constexpr int64_t kTileRows = 12;
 constexpr int64_t kMostRows = 96;
 constexpr int64_t kNumbersOfBlock = 160 * 1024;
 
-// A group has up to two pairs of strips; the product's loops are fastest on pairs.
+// The product's loops are fastest on pairs of strips.
+constexpr int64_t kPairColumns = 2 * kStripColumns;
 constexpr int64_t kPairsOfGroup = 2;
-constexpr int64_t kGroupColumns = 2 * kPairsOfGroup * kStripColumns;
-// The input is transformed for each part of the groups: parts of fewer spend too much on it.
-constexpr int64_t kFewestGroupsOfPart = 2;
-constexpr int64_t kPiecesOfThread = 4;
+constexpr int64_t kGroupColumns = kPairsOfGroup * kPairColumns;
+// A part of one pair could have fewer channels than the output's transform takes.
+constexpr int64_t kFewestPairsOfPart = 2;
 
 constexpr int64_t kChannelsOfFilterPart = 32;
 
@@ -37,14 +37,15 @@ int64_t TilesOf(const ConvShape& shape) {
   return shape.batch * CeilOfRatio(shape.output[0], 2) * CeilOfRatio(shape.output[1], 2);
 }
 
-// What a pair of an input and an output channel costs, in multiplications. Transforming a number of
-// a tile takes as long as kTransform of them, and a number of the filter kNumber: filters of many
-// channels come from memory or from a cache that the cores share, and the transformed one has 16
-// numbers where the filter has 9. A core's 48 multiplications in a nanosecond take as long as
-// 24 bytes.
+// Transforming a number of a tile takes as long as kTransform multiplications, and a number of the
+// filter kNumber: filters of many channels come from memory or from a cache that the cores share,
+// and the transformed one has 16 numbers where the filter has 9. A core's 48 multiplications in a
+// nanosecond take as long as 24 bytes.
+constexpr double kTransform = 5;
+constexpr double kNumber = 8;
+
+// What a pair of an input and an output channel costs, in multiplications.
 double CostOf(const ConvShape& shape) {
-  constexpr double kTransform = 5;
-  constexpr double kNumber = 8;
   const auto in = static_cast<double>(shape.in_channels);
   const auto out = static_cast<double>(shape.out_channels);
   const auto tiles = static_cast<double>(TilesOf(shape));
@@ -52,7 +53,6 @@ double CostOf(const ConvShape& shape) {
 }
 
 double DirectCostOf(const ConvShape& shape) {
-  constexpr double kNumber = 8;
   constexpr double kTaps = 9;
   return kTaps * (static_cast<double>(shape.batch * Product(shape.output)) + kNumber);
 }
@@ -77,21 +77,51 @@ WinogradBlocks::WinogradBlocks(const ConvShape& shape, int64_t threads)
       tiles_across_(CeilOfRatio(shape.output[1], 2)),
       tiles_(TilesOf(shape)),
       strips_(StripsOf(shape.out_channels)),
-      groups_(CeilOfRatio(CeilOfRatio(strips_, 2), kPairsOfGroup)),
+      pairs_(CeilOfRatio(strips_, 2)),
       zeros_(static_cast<size_t>(shape.in_channels)) {
   // One line more than the channels fill, so that rows do not share the places of a cache.
   row_step_ = (CeilOfRatio(shape.in_channels, kLine) + 1) * kLine;
-  const int64_t fitting = kNumbersOfBlock / (kWinogradPositions * row_step_);
-  const int64_t most = std::clamp(fitting / kTileRows * kTileRows, kTileRows, kMostRows);
-  blocks_ = CeilOfRatio(tiles_, most);
-  block_ = CeilOfRatio(tiles_, blocks_);
-  blocks_ = CeilOfRatio(tiles_, block_);
-  const int64_t wanted = threads == 1 ? 1 : kPiecesOfThread * threads;
-  parts_ = std::clamp<int64_t>(CeilOfRatio(wanted, blocks_), 1,
-                               std::max<int64_t>(groups_ / kFewestGroupsOfPart, 1));
+  Cut(threads);
   input_step_ = block_ * row_step_;
   if (input_step_ % kSetsOfWay == 0) input_step_ += kLine;
   sums_step_ = block_ * kGroupColumns + kLine;
+}
+
+int64_t WinogradBlocks::MostRows() const {
+  const int64_t fitting = kNumbersOfBlock / (kWinogradPositions * row_step_);
+  return std::clamp(fitting / kTileRows * kTileRows, kTileRows, kMostRows);
+}
+
+// One thread takes the fewest pieces. For several, the cut is taken after which they are expected
+// to be ready first: threads take pieces in turn, and the input is transformed once for each part.
+void WinogradBlocks::Cut(int64_t threads) {
+  // Of a piece: threads that come late are made up for where pieces are small.
+  constexpr double kLate = 0.05;
+  const int64_t fewest = CeilOfRatio(tiles_, MostRows());
+  block_ = CeilOfRatio(tiles_, fewest);
+  parts_ = 1;
+  double least = 0;
+  for (int64_t blocks = fewest; threads > 1 && blocks < fewest + threads; ++blocks) {
+    const int64_t block = CeilOfRatio(tiles_, blocks);
+    if (blocks > fewest && block < kTileRows) break;
+    for (int64_t parts = 1; parts == 1 || parts <= pairs_ / kFewestPairsOfPart; ++parts) {
+      const auto turns = static_cast<double>(CeilOfRatio(blocks * parts, threads));
+      const double cost = (turns + kLate) * PieceCost(block, CeilOfRatio(pairs_, parts));
+      if (least > 0 && cost >= least) continue;
+      least = cost;
+      block_ = block;
+      parts_ = parts;
+    }
+  }
+  blocks_ = CeilOfRatio(tiles_, block_);
+}
+
+// In multiplications for each input channel, position and column of a pair.
+double WinogradBlocks::PieceCost(int64_t tiles, int64_t pairs) const {
+  const auto rows = static_cast<double>(tiles);
+  const double of_output = 1 + kTransform / static_cast<double>(shape_.in_channels);
+  return static_cast<double>(pairs) * (rows * of_output + kNumber) +
+         rows * kTransform / static_cast<double>(kPairColumns);
 }
 
 int64_t WinogradBlocks::filter_size() const {
@@ -99,41 +129,48 @@ int64_t WinogradBlocks::filter_size() const {
 }
 
 int64_t WinogradBlocks::piece_products() const {
-  return kWinogradPositions * block_ * shape_.in_channels *
-         (CeilOfRatio(groups_, parts_) * kGroupColumns);
+  return kWinogradPositions * block_ * shape_.in_channels * CeilOfRatio(pairs_, parts_) *
+         kPairColumns;
 }
 
 int64_t WinogradBlocks::channel_blocks() const {
   return CeilOfRatio(shape_.in_channels, kChannelsOfFilterPart);
 }
 
-// Where there are several groups the last one has a pair more rather than less, so that it has more
-// than one strip however few columns the last strip has.
-int64_t WinogradBlocks::FirstStrip(int64_t group) const {
-  return std::min(group * CeilOfRatio(strips_, 2) / groups_ * 2, strips_);
+int64_t WinogradBlocks::FirstStrip(int64_t pair) const { return std::min(2 * pair, strips_); }
+
+// Later parts have a pair more rather than less.
+WinogradBlocks::Pairs WinogradBlocks::PairsOfPart(int64_t part) const {
+  const int64_t first = part * pairs_ / parts_;
+  return {first, (part + 1) * pairs_ / parts_ - first};
 }
 
 void WinogradBlocks::TransformFilter(const float* filter, int64_t part, float* transformed) const {
-  const int64_t group = part / channel_blocks();
+  const int64_t pair = part / channel_blocks();
   const int64_t first_in = part % channel_blocks() * kChannelsOfFilterPart;
   const WinogradFilter columns{filter,
                                shape_.in_channels,
                                shape_.out_channels,
                                first_in,
                                std::min(first_in + kChannelsOfFilterPart, shape_.in_channels),
-                               FirstStrip(group),
-                               FirstStrip(group + 1)};
+                               FirstStrip(pair),
+                               FirstStrip(pair + 1)};
   TransformWinogradFilter(columns, transformed + kWinogradPositions * columns.first_strip *
                                                      shape_.in_channels * kStripColumns);
 }
 
+// Where the pairs are odd in number the first is alone, so that the last group has more than one
+// strip however few columns the last strip has.
 void WinogradBlocks::RunPiece(const Operands& operands, int64_t piece, float* workspace) const {
-  const int64_t part = piece % parts_;
+  const Pairs pairs = PairsOfPart(piece % parts_);
   const int64_t first_tile = piece / parts_ * block_;
   const Rows rows{first_tile, std::min(block_, tiles_ - first_tile)};
   TransformInput(operands.input, rows, workspace);
-  for (int64_t group = part * groups_ / parts_; group < (part + 1) * groups_ / parts_; ++group) {
+  Pairs group{pairs.first, pairs.count % kPairsOfGroup};
+  if (group.count == 0) group.count = kPairsOfGroup;
+  while (group.first < pairs.first + pairs.count) {
     RunGroup(operands, rows, group, workspace);
+    group = {group.first + group.count, kPairsOfGroup};
   }
 }
 
@@ -162,22 +199,27 @@ void WinogradBlocks::TransformInput(const float* input, const Rows& rows,
   }
 }
 
-void WinogradBlocks::RunGroup(const Operands& operands, const Rows& rows, int64_t group,
+void WinogradBlocks::RunGroup(const Operands& operands, const Rows& rows, const Pairs& group,
                               float* workspace) const {
   float* const sums = workspace + kWinogradPositions * input_step_;
-  const int64_t first = FirstStrip(group);
-  const int64_t strips = FirstStrip(group + 1) - first;
-  const int64_t strips_size = strips * shape_.in_channels * kStripColumns;
-  const float* filter =
-      operands.filter + kWinogradPositions * first * shape_.in_channels * kStripColumns;
+  const int64_t first = FirstStrip(group.first);
+  const int64_t strips = FirstStrip(group.first + group.count) - first;
   std::array<const float*, kMostRows> starts;
   for (int64_t i = 0; i < rows.count; ++i) starts[i] = workspace + i * row_step_;
-  for (int64_t p = 0; p < kWinogradPositions; ++p, filter += strips_size) {
-    // All columns of the strips, with the zeros at the end.
-    const int64_t offset = p * input_step_;
-    const WindowProduct product{
-        filter, strips * kStripColumns, &offset, 1, shape_.in_channels, kGroupColumns, {}};
-    MultiplyWindows(product, starts.data(), rows.count, 0, strips, sums + p * sums_step_);
+  // A pair after the other, so that the filter is read from its first number to its last.
+  for (int64_t strip = first; strip < first + strips; strip += 2) {
+    for (int64_t p = 0; p < kWinogradPositions; ++p) {
+      const int64_t offset = p * input_step_;
+      // All columns of the strips, with the zeros at the end.
+      const int64_t count = std::min<int64_t>(2, first + strips - strip);
+      const int64_t strip_size = shape_.in_channels * kStripColumns;
+      const float* const filter =
+          operands.filter + (kWinogradPositions * strip + p * count) * strip_size;
+      const WindowProduct product{
+          filter, count * kStripColumns, &offset, 1, shape_.in_channels, kGroupColumns, {}};
+      MultiplyWindows(product, starts.data(), rows.count, 0, count,
+                      sums + p * sums_step_ + (strip - first) * kStripColumns);
+    }
   }
 
   const int64_t column = first * kStripColumns;

@@ -26,11 +26,12 @@ namespace millstream::kernels {
 // one pixel further than the windows that have it. Numbers overflow that the direct method brings
 // within a factor of eight of the largest.
 //
-// The tiles of all images are cut into blocks, and the output channels into groups. A block's
-// transformed input and a group's sums stay in a core's second cache: the sixteen products of a
-// block and a group are made one after the other, and then the pixels of the group. A piece is a
-// block and some groups. No sum is cut, and an output's bits depend on its tile and its channel
-// alone, not on the pieces.
+// The tiles of all images are cut into blocks, and the output channels into pairs of strips, of
+// which up to two are a group. A block's transformed input and a group's sums stay in a core's
+// second cache: the sixteen products of a block and a pair are made one after the other, and then
+// the pixels of the group. A piece is a block and some pairs, as many as divide the work evenly
+// among the threads. No sum is cut, and an output's bits depend on its tile and its channel alone,
+// not on the pieces; nor does the transformed filter depend on them.
 //
 // Immutable; all functions may be called from several threads at once.
 class WinogradBlocks {
@@ -46,7 +47,7 @@ class WinogradBlocks {
 
   // The elements of a transformed filter, and its transformation, which is cut into parts as well.
   int64_t filter_size() const;
-  int64_t filter_parts() const { return groups_ * channel_blocks(); }
+  int64_t filter_parts() const { return pairs_ * channel_blocks(); }
   void TransformFilter(const float* filter, int64_t part, float* transformed) const;
 
   int64_t pieces() const { return blocks_ * parts_; }
@@ -74,21 +75,31 @@ class WinogradBlocks {
     int64_t count;
   };
 
+  struct Pairs {  // of strips
+    int64_t first;
+    int64_t count;
+  };
+
+  int64_t MostRows() const;
+  void Cut(int64_t threads);
+  double PieceCost(int64_t tiles, int64_t pairs) const;
   int64_t channel_blocks() const;
-  int64_t FirstStrip(int64_t group) const;
+  int64_t FirstStrip(int64_t pair) const;
+  Pairs PairsOfPart(int64_t part) const;
   Tile TileAt(int64_t index) const;
   void TransformInput(const float* input, const Rows& rows, float* transformed) const;
-  void RunGroup(const Operands& operands, const Rows& rows, int64_t group, float* workspace) const;
+  void RunGroup(const Operands& operands, const Rows& rows, const Pairs& group,
+                float* workspace) const;
 
   ConvShape shape_;
   int64_t tiles_down_;
   int64_t tiles_across_;
   int64_t tiles_;  // of all images
   int64_t strips_;
-  int64_t groups_;
+  int64_t pairs_;  // of strips; the last may have one
   int64_t block_;  // tiles of a block; the last may have fewer
   int64_t blocks_;
-  int64_t parts_;             // of the groups
+  int64_t parts_;             // of the pairs
   int64_t row_step_;          // of the transformed input, from tile to tile
   int64_t input_step_;        // of the same, from position to position
   int64_t sums_step_;         // of the sums, likewise
