@@ -219,9 +219,8 @@ struct TapSums {
       if (epilogue.bias != nullptr) sum += LoadLanes<V>(epilogue.bias + channel);
       if (epilogue.added != nullptr) sum += LoadLanes<V>(epilogue.added + place);
       if (epilogue.has_limits()) {
-        // Not SameLanes, which GCC 12 makes element by element here with AVX-512.
-        const V least = epilogue.least + V{};
-        const V most = epilogue.most + V{};
+        const V least = SameLanes<V>(epilogue.least);
+        const V most = SameLanes<V>(epilogue.most);
         sum = sum <= least ? least : sum;
         sum = sum > most ? most : sum;
       }

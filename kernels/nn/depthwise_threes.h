@@ -72,8 +72,8 @@ class ThreeTapSums {
     // The one number that changes no sum, not even a negative zero.
     const V none = -V{};
     lanes.bias = epilogue.bias == nullptr ? none : LoadLanes<V>(epilogue.bias + channel);
-    lanes.least = epilogue.least + V{};
-    lanes.most = epilogue.most + V{};
+    lanes.least = SameLanes<V>(epilogue.least);
+    lanes.most = SameLanes<V>(epilogue.most);
     return lanes;
   }
 

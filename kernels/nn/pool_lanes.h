@@ -34,9 +34,11 @@ template <typename V, typename T>
 inline void StoreLanes(V lanes, T* address) {
   std::memcpy(address, &lanes, sizeof(lanes));
 }
+// A sum, although it makes a zero of a negative one: a difference is folded away, and GCC 12 may
+// put the lanes of a 64-byte vector together one by one where only a copy is left.
 template <typename V, typename T>
 inline V SameLanes(T value) {
-  return value - V{};
+  return value + V{};
 }
 
 // Vectors for pixels whose channels do not fill one of the machine's.
