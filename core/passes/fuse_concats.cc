@@ -6,6 +6,11 @@
 // Each convolution writes its channels where they belong in the result. Otherwise each output would
 // be written to memory of its own, read and written again. The convolutions move to the place of
 // the concatenation, as fuse_products moves what it fuses to the last part's.
+//
+// Likewise of rows that are gathered from matrices and concatenated along their columns, as the
+// embeddings of several features:
+//
+//   ConcatV2(GatherV2(a, i, 0), GatherV2(b, j, 0), axis) becomes _JoinedGather(a, b, i, j)
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -21,25 +26,55 @@ namespace millstream {
 namespace {
 
 constexpr char kJoined[] = "_JoinedConv2D";
+constexpr char kJoinedGather[] = "_JoinedGather";
 constexpr int kImageRank = 4;
 
 // The attributes that the convolutions must have in common.
 constexpr absl::string_view kCommon[] = {
     "T", "strides", "padding", "explicit_paddings", "data_format", "dilations", "fused_ops"};
 
-// What `op` joins along the channels of images with channels last; empty if it does something else.
+// What `op` joins along its last dimension; empty if it does something else.
 absl::Span<const Output> JoinedValues(const StepOps& ops, const StepOp& op) {
   const bool is_old = op.type() == "Concat";
   if ((!is_old && op.type() != "ConcatV2") || op.names_kernel()) return {};
   const PartialShape* const shape = ops.KnownShape(op.outputs[0]);
   const std::optional<std::vector<int64_t>> axis =
       KnownIntegers(ops, is_old ? op.inputs.front() : op.inputs.back());
-  if (shape == nullptr || shape->rank() != kImageRank || !axis.has_value() || axis->size() != 1) {
-    return {};
-  }
-  if ((*axis)[0] != -1 && (*axis)[0] != kImageRank - 1) return {};
+  if (shape == nullptr || !axis.has_value() || axis->size() != 1) return {};
+  if ((*axis)[0] != -1 && (*axis)[0] != shape->rank() - 1) return {};
   return absl::MakeConstSpan(op.inputs).subspan(is_old ? 1 : 0, op.inputs.size() - 1);
 }
+
+// The operations that give the values, if operation i alone reads them. Else empty.
+std::vector<int> ProducersFor(const StepOps& ops, int i, absl::Span<const Output> values) {
+  std::vector<int> members;
+  for (const Output& value : values) {
+    const int member = ops.Producer(value);
+    if (member < 0 || ops.OnlyReader(value) != i || ops.op(member).must_run ||
+        ops.op(member).names_kernel()) {
+      return {};
+    }
+    members.push_back(member);
+  }
+  return members;
+}
+
+// Replaces operation i and the members by one whose inputs are those of the members: the first ones
+// of all, then the second ones, `arguments` of each.
+Status ReplaceByJoined(StepOps* ops, int i, std::vector<int> members, size_t arguments,
+                       const char* joined, AttrMap attrs) {
+  if (!ops->HasKernel(joined, attrs)) return absl::OkStatus();
+  const StepOp concat = ops->op(i);
+  std::vector<Output> inputs;
+  for (size_t argument = 0; argument < arguments; ++argument) {
+    for (const int member : members) inputs.push_back(ops->op(member).inputs[argument]);
+  }
+  members.push_back(i);
+  return ops->Replace(i, members, joined, std::move(attrs), *concat.node, std::move(inputs),
+                      concat.outputs);
+}
+
+// ---- Convolutions ----
 
 // A convolution with a bias and perhaps an activation, but no other tensor that is added. Its
 // shapes are known: one that is not would keep all others from being prepared when the plan is
@@ -47,8 +82,8 @@ absl::Span<const Output> JoinedValues(const StepOps& ops, const StepOp& op) {
 bool IsConvolution(const StepOps& ops, const StepOp& op) {
   constexpr size_t kInputs = 3;  // image, filter, bias
   const auto is_known = [&](const Output& input) { return ops.KnownShape(input) != nullptr; };
-  return op.type() == "_FusedConv2D" && op.inputs.size() == kInputs && !op.must_run &&
-         !op.names_kernel() && absl::c_all_of(op.inputs, is_known);
+  return op.type() == "_FusedConv2D" && op.inputs.size() == kInputs &&
+         absl::c_all_of(op.inputs, is_known);
 }
 
 bool AreAlike(const StepOp& a, const StepOp& b) {
@@ -71,29 +106,67 @@ AttrMap JoinedAttrs(const StepOp& convolution, int64_t count) {
   return attrs;
 }
 
+// What is joined are images with channels last.
+bool AreConvolutions(const StepOps& ops, const std::vector<int>& members) {
+  const StepOp& first = ops.op(members.front());
+  return absl::c_all_of(members, [&](int member) {
+    return IsConvolution(ops, ops.op(member)) && AreAlike(first, ops.op(member)) &&
+           ops.KnownShape(ops.op(member).outputs[0]) != nullptr &&
+           ops.KnownShape(ops.op(member).outputs[0])->rank() == kImageRank;
+  });
+}
+
+// ---- Gathered rows ----
+
+// True if `op` picks rows of a matrix.
+bool IsGatherOfRows(const StepOps& ops, const StepOp& op) {
+  const PartialShape* const params = ops.KnownShape(op.inputs[0]);
+  if (params == nullptr || params->rank() != 2 || ops.KnownShape(op.inputs[1]) == nullptr) {
+    return false;
+  }
+  if (op.type() == "Gather") return true;
+  if (op.type() != "GatherV2" || op.node->Attr<int64_t>("batch_dims").value_or(1) != 0)
+    return false;
+  const std::optional<std::vector<int64_t>> axis = KnownIntegers(ops, op.inputs[2]);
+  return axis.has_value() && axis->size() == 1 && ((*axis)[0] == 0 || (*axis)[0] == -2);
+}
+
+// With indices of one type and shape.
+bool AreGathers(const StepOps& ops, const std::vector<int>& members) {
+  return absl::c_all_of(members, [&](int member) {
+    const StepOp& op = ops.op(member);
+    constexpr size_t kFewestInputs = 2;
+    if (op.inputs.size() < kFewestInputs || !IsGatherOfRows(ops, op)) return false;
+    const Output& first = ops.op(members.front()).inputs[1];
+    return op.inputs[1].dtype() == first.dtype() && HaveSameShape(ops, op.inputs[1], first);
+  });
+}
+
+AttrMap GatherAttrs(const StepOp& gather, int64_t count) {
+  AttrMap attrs;
+  SetAttr(&attrs, "T", gather.inputs[0].dtype());
+  SetAttr(&attrs, "Tindices", gather.inputs[1].dtype());
+  SetAttr(&attrs, "N", count);
+  return attrs;
+}
+
 // REQUIRES: operation i is there.
 Status FuseAt(StepOps* ops, int i) {
-  const StepOp concat = ops->op(i);
-  const absl::Span<const Output> values = JoinedValues(*ops, concat);
-  if (values.size() < 2) return absl::OkStatus();
-  std::vector<int> members;
-  for (const Output& value : values) {
-    const int member = ops->Producer(value);
-    if (member < 0 || ops->OnlyReader(value) != i || !IsConvolution(*ops, ops->op(member))) {
-      return absl::OkStatus();
-    }
-    members.push_back(member);
-    if (!AreAlike(ops->op(members.front()), ops->op(member))) return absl::OkStatus();
+  constexpr size_t kConvolutionArguments = 3;  // images, filters, biases
+  constexpr size_t kGatherArguments = 2;       // matrices, indices
+  const std::vector<int> members = ProducersFor(*ops, i, JoinedValues(*ops, ops->op(i)));
+  if (members.size() < 2) return absl::OkStatus();
+  const StepOp& first = ops->op(members.front());
+  const auto count = static_cast<int64_t>(members.size());
+  if (AreConvolutions(*ops, members)) {
+    return ReplaceByJoined(ops, i, members, kConvolutionArguments, kJoined,
+                           JoinedAttrs(first, count));
   }
-  AttrMap attrs = JoinedAttrs(ops->op(members.front()), static_cast<int64_t>(members.size()));
-  if (!ops->HasKernel(kJoined, attrs)) return absl::OkStatus();
-  std::vector<Output> inputs;  // all images, then all filters, then all biases
-  for (size_t argument = 0; argument < 3; ++argument) {
-    for (const int member : members) inputs.push_back(ops->op(member).inputs[argument]);
+  if (AreGathers(*ops, members)) {
+    return ReplaceByJoined(ops, i, members, kGatherArguments, kJoinedGather,
+                           GatherAttrs(first, count));
   }
-  members.push_back(i);
-  return ops->Replace(i, members, kJoined, std::move(attrs), *concat.node, std::move(inputs),
-                      concat.outputs);
+  return absl::OkStatus();
 }
 
 Status FuseConcats(StepOps* ops) {

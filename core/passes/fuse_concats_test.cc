@@ -42,6 +42,20 @@ class FuseConcatsTest : public PassTest {
     const Output at = Constant(Tensor::Scalar<int32_t>(axis));
     return build.Variadic("ConcatV2", {values, {at}}, attrs)->output(0);
   }
+  // Rows of a matrix of so many columns, picked by `indices`.
+  Output Rows(int64_t columns, const Output& indices) {
+    return Op("GatherV2", {Integers({7, columns}), indices, Constant(Tensor::Scalar<int32_t>(0))});
+  }
+  Output Indices() {
+    Tensor indices = *Tensor::Create(DataType::kInt32, {3, 2});
+    for (int32_t i = 0; i < 6; ++i) {
+      indices.data<int32_t>()[i] = (i * 5 + static_cast<int32_t>(inputs_)) % 7;
+    }
+    return FedValue(absl::StrCat("indices_", inputs_++), indices);
+  }
+  int64_t JoinedGathers(const std::vector<Output>& fetches) {
+    return absl::c_count(ExecutedOps(fetches), "_JoinedGather");
+  }
   int64_t Joined(const std::vector<Output>& fetches) {
     return absl::c_count(ExecutedOps(fetches), "_JoinedConv2D");
   }
@@ -123,6 +137,46 @@ TEST_F(FuseConcatsTest, NotAlongOtherDimensions) {
   const Output image = Images();
   EXPECT_EQ(Joined({Concat({Branch(image, 1, 8), Branch(image, 3, 8)}, 1)}), 0);
   EXPECT_EQ(Joined({Concat({Branch(image, 1, 8), Branch(image, 3, 8)}, 0)}), 0);
+}
+
+TEST_F(FuseConcatsTest, RowsThatAreGathered) {
+  const Output joined = Concat({Rows(4, Indices()), Rows(1, Indices()), Rows(9, Indices())}, 2);
+  EXPECT_EQ(JoinedGathers({joined}), 1);
+  EXPECT_EQ(Saved({joined}), 3);
+  const Output from_the_end = Concat({Rows(4, Indices()), Rows(3, Indices())}, -1);
+  EXPECT_EQ(JoinedGathers({from_the_end}), 1);
+  EXPECT_EQ(Saved({Op("Neg", {from_the_end})}), 2);
+}
+
+// Of the first version, and along an axis that is counted from the end.
+TEST_F(FuseConcatsTest, OtherFormsOfGathers) {
+  const Output indices = Indices();
+  const Output old = Op("Gather", {Integers({7, 3}), indices});
+  const Output last =
+      Op("GatherV2", {Integers({7, 5}), indices, Constant(Tensor::Scalar<int32_t>(-2))});
+  const Output joined = Concat({old, last}, 2);
+  EXPECT_EQ(JoinedGathers({joined}), 1);
+  EXPECT_EQ(Saved({joined}), 2);
+}
+
+TEST_F(FuseConcatsTest, GathersThatAreReadElsewhereStay) {
+  const Output rows = Rows(4, Indices());
+  const Output joined = Concat({rows, Rows(3, Indices())}, 2);
+  EXPECT_EQ(JoinedGathers({joined, rows}), 0);
+  EXPECT_EQ(JoinedGathers({joined, Op("Neg", {rows})}), 0);
+}
+
+TEST_F(FuseConcatsTest, OtherGathersStay) {
+  const Output indices = Indices();
+  const Output rows = Rows(3, indices);
+  // Along another dimension, beside what is not gathered, and of columns.
+  EXPECT_EQ(JoinedGathers({Concat({Rows(3, indices), Rows(3, Indices())}, 1)}), 0);
+  EXPECT_EQ(JoinedGathers({Concat({rows, Integers({3, 2, 5})}, 2)}), 0);
+  const Output columns =
+      Op("GatherV2", {Integers({3, 7}), FedValue("picked", Tensor::Vector<int32_t>({2, 0})),
+                      Constant(Tensor::Scalar<int32_t>(1))});
+  EXPECT_EQ(JoinedGathers({Concat({columns, columns}, 1)}), 0);
+  EXPECT_EQ(JoinedGathers({Concat({columns, Op("Neg", {columns})}, 1)}), 0);
 }
 
 TEST_F(FuseConcatsTest, KernelsThatTheProgramNamesStay) {

@@ -45,6 +45,29 @@ Status FirstAxisGatherShape(ShapeContext* context) {
   return absl::OkStatus();
 }
 
+Status JoinedGatherShape(ShapeContext* context) {
+  const int count = context->num_inputs() / 2;
+  PartialShape rows;    // of the indices
+  int64_t columns = 0;  // kUnknownDim once those of a matrix are not known
+  for (int i = 0; i < count; ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape params, context->WithRank(i, 2));
+    StatusOr<PartialShape> merged = rows.MergeWith(context->input(count + i));
+    if (!merged.ok()) return InputError(*context, count + i, merged.status());
+    rows = *std::move(merged);
+    if (columns == kUnknownDim || params.dim(1) == kUnknownDim ||
+        __builtin_add_overflow(columns, params.dim(1), &columns)) {
+      columns = kUnknownDim;
+    }
+  }
+  context->SetOutput(0, PartialShape());
+  if (!rows.known_rank()) return absl::OkStatus();
+  PartialShape output = PartialShape::UnknownOfRank(rows.rank() + 1);
+  for (int d = 0; d < rows.rank(); ++d) output.set_dim(d, rows.dim(d));
+  output.set_dim(rows.rank(), columns);
+  context->SetOutput(0, std::move(output));
+  return absl::OkStatus();
+}
+
 // Picks elements of a vector.
 void GatherValue(ShapeContext* context) {
   const std::optional<PartialValue> params = IndexElements(*context, 0);
@@ -162,6 +185,21 @@ In the output's shape that of indices replaces dimension axis. The first batch_d
 dimensions of params and indices are the same and are gathered one by one; a negative
 batch_dims counts from the end of the dimensions of indices. INVALID_ARGUMENT for an index
 outside.)");
+
+MILLSTREAM_OP("_JoinedGather")
+    .Input("params: N * T")
+    .Input("indices: N * Tindices")
+    .Output("output: T")
+    .Attr("N: int >= 1")
+    .Attr(TypeAttr("T", kRealFloatTypes))
+    .Attr(TypeAttr("Tindices", kIndexTypes))
+    .KeepsFinite()
+    .Shape(JoinedGatherShape)
+    .Doc(R"(Takes rows of several matrices, each by indices of its own, and joins them.
+
+All indices have one shape. The output has it, too, and one more dimension: for each index the row
+of params[0], then that of params[1], and so on. INVALID_ARGUMENT for an index outside. Made by the
+runtime.)");
 
 MILLSTREAM_OP("OneHot")
     .Input("indices: TI")

@@ -32,6 +32,28 @@ TEST(GatherTest, BatchDimensionsAreShared) {
   EXPECT_THAT(Gather("[2,3]", "[2]", "1", 2).Shapes(), HasSubstr("'batch_dims' of GatherV2"));
 }
 
+// Rows of a matrix of 3 columns, picked by indices of shape [2,?], and what the arguments say.
+std::string JoinedShapes(absl::string_view params, absl::string_view indices) {
+  return ShapeTester("_JoinedGather")
+      .Attr("N", 2)
+      .Input("[5,3]")
+      .Input(params)
+      .Input("[2,?]")
+      .Input(indices)
+      .Shapes();
+}
+
+TEST(JoinedGatherTest, HasTheColumnsOfAll) {
+  EXPECT_EQ(JoinedShapes("[9,4]", "[2,6]"), "[2,6,7]");
+  EXPECT_EQ(JoinedShapes("[9,4]", "?"), "[2,?,7]");
+  EXPECT_EQ(JoinedShapes("?", "[2,6]"), "[2,6,?]");
+}
+
+TEST(JoinedGatherTest, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(JoinedShapes("[9,4]", "[3,6]"), HasSubstr("'indices[1]' of _JoinedGather"));
+  EXPECT_THAT(JoinedShapes("[9,4,1]", "[2,6]"), HasSubstr("'params[1]' of _JoinedGather"));
+}
+
 TEST(GatherTest, PicksValues) {
   ShapeTester op("GatherV2");
   op.Attr("Tparams", DataType::kInt32).Value("(5 ? 7)").Value("(2 0)").Value("0");

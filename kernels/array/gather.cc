@@ -53,20 +53,6 @@ ms::Status MakeGeometry(const ms::View& params, const ms::Shape& indices, int64_
   return ms::Status();
 }
 
-template <typename Index>
-ms::Status CheckIndices(const ms::View& view, uint64_t size) {
-  const Index* indices = view.data<Index>();
-  const int64_t n = view.size();
-  bool all_in_range = true;
-  for (int64_t i = 0; i < n; ++i) {
-    all_in_range &= static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size;
-  }
-  if (all_in_range) return ms::Status();
-  int64_t i = 0;
-  while (static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size) ++i;
-  return NotInRange("indices", view, i, static_cast<int64_t>(size));
-}
-
 template <uint64_t kBytes>
 struct FixedRow {
   uint64_t bytes() const { return kBytes; }
@@ -124,7 +110,7 @@ ms::Status GatherRows(ms::Frame& frame, const GatherGeometry& geometry, const ms
   MS_TRY(frame.Output(0, geometry.output, &output));
   // Indices are no harm where there is no dimension that they could be out of.
   if (geometry.groups == 0) return ms::Status();
-  MS_TRY(CheckIndices<Index>(indices, geometry.size));
+  MS_TRY(CheckIndices<Index>("indices", indices, geometry.size));
   if (output.size() == 0) return ms::Status();
   if (params.dtype() == MS_STRING) return CopyStringRows(geometry, params, picked, output);
   const char* source = params.data<char>();

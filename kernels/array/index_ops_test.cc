@@ -76,6 +76,72 @@ TEST(GatherV2Test, NamesTheIndexOutOfRange) {
   EXPECT_EQ(none.Run().message(), "indices[1] = 3 is not in [0, 3)");
 }
 
+void SetJoinedAttrs(MS_DType dtype, MS_DType indices, int64_t count, KernelTester* t) {
+  t->Attr("T", dtype).Attr("Tindices", indices).Attr("N", count).Outputs({dtype});
+}
+
+// Rows of any width of more matrices than are copied at once.
+TEST(JoinedGatherTest, PutsRowsSideBySide) {
+  constexpr int64_t kCount = 70;
+  constexpr int64_t kRows = 150;
+  const auto width = [](int64_t i) { return i % 5 == 0 ? 16 * (i % 7) : i % 9; };
+  KernelTester t("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT32, MS_INT32, kCount, &t);
+  std::vector<Floats> params;
+  std::vector<std::vector<int32_t>> indices;
+  for (int64_t i = 0; i < kCount; ++i) {
+    Floats& matrix = params.emplace_back();
+    for (int64_t k = 0; k < (i + 3) * width(i); ++k)
+      matrix.push_back(static_cast<float>(100 * i + k));
+    indices.push_back(
+        RandomIndices(kRows, 0, static_cast<int32_t>(i + 3), static_cast<uint32_t>(i)));
+    t.Input<float>({i + 3, width(i)}, matrix);
+  }
+  for (const std::vector<int32_t>& picked : indices) t.Input<int32_t>({kRows / 2, 2}, picked);
+  ASSERT_TRUE(IsOk(t.Run()));
+  Floats expected;
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t i = 0; i < kCount; ++i) {
+      const auto first = params[i].begin() + indices[i][row] * width(i);
+      expected.insert(expected.end(), first, first + width(i));
+    }
+  }
+  EXPECT_EQ(t.OutputShape(0).size(), 3);
+  EXPECT_EQ(t.Output<float>(0), expected);
+}
+
+TEST(JoinedGatherTest, ScalarsAndTypesOfOtherSizes) {
+  KernelTester t("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT64, MS_INT64, 2, &t);
+  t.Input<double>({2, 1}, {1, 2}).Input<double>({3, 2}, {3, 4, 5, 6, 7, 8});
+  t.Input<int64_t>({}, {1}).Input<int64_t>({}, {2});
+  ASSERT_TRUE(IsOk(t.Run()));
+  EXPECT_EQ(t.OutputShape(0), (std::vector<int64_t>{3}));
+  EXPECT_EQ(t.Output<double>(0), (std::vector<double>{2, 7, 8}));
+}
+
+TEST(JoinedGatherTest, NamesTheIndexOutOfRange) {
+  KernelTester t("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT32, MS_INT32, 2, &t);
+  t.Input<float>({2, 1}, {1, 2}).Input<float>({3, 0}, {});
+  t.Input<int32_t>({1, 2}, {0, 1}).Input<int32_t>({1, 2}, {0, 3});
+  const ms::Status status = t.Run();
+  EXPECT_EQ(status.code(), MS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(), "indices[1][0,1] = 3 is not in [0, 3)");
+}
+
+TEST(JoinedGatherTest, ShapesThatDoNotGoTogether) {
+  KernelTester t("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT32, MS_INT32, 2, &t);
+  t.Input<float>({2, 1}, {1, 2}).Input<float>({2, 1}, {1, 2});
+  t.Input<int32_t>({2}, {0, 1}).Input<int32_t>({1, 2}, {0, 1});
+  EXPECT_EQ(t.Run().code(), MS_INVALID_ARGUMENT);
+  KernelTester vector("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT32, MS_INT32, 1, &vector);
+  vector.Input<float>({2}, {1, 2}).Input<int32_t>({2}, {0, 1});
+  EXPECT_EQ(vector.Run().code(), MS_INVALID_ARGUMENT);
+}
+
 TEST(ResourceGatherTest, ReadsRowsOfAVariable) {
   KernelTester t("ResourceGather");
   t.Attr("dtype", MS_FLOAT32).Attr("Tindices", MS_INT32).Attr("batch_dims", 0);

@@ -41,6 +41,21 @@ inline ms::Status NotInRange(std::string_view name, const ms::View& view, int64_
                              " is not in [0, ", end, ")");
 }
 
+// All elements of `view` must be in [0, size).
+template <typename Index>
+ms::Status CheckIndices(std::string_view name, const ms::View& view, uint64_t size) {
+  const Index* indices = view.data<Index>();
+  const int64_t n = view.size();
+  bool all_in_range = true;
+  for (int64_t i = 0; i < n; ++i) {
+    all_in_range &= static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size;
+  }
+  if (all_in_range) return ms::Status();
+  int64_t i = 0;
+  while (static_cast<uint64_t>(static_cast<int64_t>(indices[i])) < size) ++i;
+  return NotInRange(name, view, i, static_cast<int64_t>(size));
+}
+
 // The value of argument `name`, which must be a scalar.
 inline ms::Status ReadIndexScalar(const ms::View& view, std::string_view name, int64_t* value) {
   if (view.rank() != 0) {

@@ -54,6 +54,12 @@ def _branches(values: Values) -> Any:
     return tf.concat(found, 3)
 
 
+def _embeddings(values: Values) -> Any:
+    """Rows of several matrices, side by side."""
+    picked = [tf.constant(np.arange(3000) * step % 500) for step in (1, 7, 13)]
+    return tf.concat([tf.gather(values.of(500, 40), indices) for indices in picked], 1)
+
+
 def _relu_gradient(values: Values) -> Any:
     found = []
     for shape in ((30_000, 10), (100, 3000)):
@@ -180,6 +186,21 @@ def _make_joined_convolutions(source: Source, op: Any) -> Case:
         "fused_ops": attr_text(source.pick((["BiasAdd"], ["BiasAdd", "Relu6"]))),
     }
     return Case(op.name, [*images, *filters, *biases], attrs)
+
+
+def _make_joined_gather(source: Source, op: Any) -> Case:
+    """Rows of matrices, by indices some of which are outside."""
+    shape, index = source.small_shape(0, 3), source.pick(("int32", "int64"))
+    params: list[Input] = []
+    indices: list[Input] = []
+    for _ in range(source.integer(1, 4)):
+        rows = source.integer(1, 6)
+        params.append(_float_matrix(source, rows, source.size(20)))
+        most = rows if source.chance(0.05) else rows - 1
+        picked = source.random.integers(0, most, endpoint=True, size=shape)
+        indices.append(Input(index, np.asarray(picked, index)))
+    attrs = {"N": attr_text(len(params)), "T": type_attr("float32"), "Tindices": type_attr(index)}
+    return Case(op.name, [*params, *indices], attrs)
 
 
 def _make_norm(source: Source, op: Any) -> Case:
@@ -386,6 +407,7 @@ for _op, _make, _build in [
     ("_FusedElementwise", _make_chain, _chain),
     ("_FusedMatMul", _make_fused, _products),
     ("_JoinedConv2D", _make_joined_convolutions, _branches),
+    ("_JoinedGather", _make_joined_gather, _embeddings),
     ("_JoinedMatMul", _make_part, _recurrent_steps),
     ("_MatMulApplyGradientDescent", _make_product_update, _product_update),
     ("_PartMatMul", _make_part, _recurrent_steps_of_many),
