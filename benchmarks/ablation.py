@@ -47,6 +47,7 @@ SHOWN_BY = {
         "mlp_inference_b32",
     ),
     "fuse_lstm_steps": ("lstm_inference_b1", "lstm_inference_b8"),
+    "join_lstm_steps": ("lstm_inference_b1", "lstm_inference_b8"),
     "fuse_concats": ("inception_inference_b1",),
     "join_products": ("lstm_b1_unrolled", "lstm_b64_unrolled", "lstm_inference_b1"),
     "share_strips": ("lstm_b64", "lstm_b64_unrolled"),

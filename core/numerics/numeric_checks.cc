@@ -41,7 +41,8 @@ constexpr const char* kHiding[] = {
     "fuse_attention",    "fuse_attention_grad",  "fuse_batch_norm", "fuse_concats",
     "fuse_dense_layers", "fuse_elementwise",     "fuse_gelu",       "fuse_layer_norm",
     "fuse_lstm_steps",   "fuse_product_updates", "fuse_products",   "fuse_softmax_grad",
-    "join_products",     "pack_weights",         "share_strips",    "sum_products"};
+    "join_lstm_steps",   "join_products",        "pack_weights",    "share_strips",
+    "sum_products"};
 
 Variable* VariableOf(const MS_TensorView& view) { return ResourceAs<Variable>(ResourceOf(view)); }
 

@@ -8,6 +8,7 @@
 // Its kernel computes the gates of a unit directly after their products, so that threads share out
 // both. Gradients read the gates; steps that have some stay. Sums are rounded in another order than
 // the library's.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -149,10 +150,12 @@ class LstmStepMatcher {
     return false;
   }
 
+  // The memory before the first step may be one number for all units, as simplify_arithmetic writes
+  // it.
   bool HaveShapes() const {
     const Output& h = ops_.op(members_[0]).inputs[0];
-    return HaveSameShape(ops_, h, c_) && HaveSameShape(ops_, h, next_c_) &&
-           HaveSameShape(ops_, h, ops_.op(last_).outputs[0]);
+    return (HaveSameShape(ops_, h, c_) || UniformValue(ops_, c_).has_value()) &&
+           HaveSameShape(ops_, h, next_c_) && HaveSameShape(ops_, h, ops_.op(last_).outputs[0]);
   }
 
   // The memory is there when the state is.
@@ -170,6 +173,15 @@ class LstmStepMatcher {
   float forget_bias_ = 0;
 };
 
+// The number that `memory` is, for each unit of a state.
+StatusOr<Output> WholeMemory(StepOps* ops, const Output& memory, const Output& state) {
+  const std::optional<Tensor> number = UniformValue(*ops, memory);
+  MS_ASSIGN_OR_RETURN(Tensor whole,
+                      Tensor::Create(DataType::kFloat, ops->KnownShape(state)->ToShape()));
+  std::fill_n(whole.data<float>(), whole.num_elements(), *number->data<float>());
+  return ops->NewConstant(std::move(whole));
+}
+
 Status FuseAt(StepOps* ops, int i) {
   LstmStepMatcher step(*ops);
   if (!step.Matches(i)) return absl::OkStatus();
@@ -183,7 +195,13 @@ Status FuseAt(StepOps* ops, int i) {
   if (!ops->HasKernel(kFused, attrs)) return absl::OkStatus();
   const int last = step.members().back();
   const Node* const like = ops->op(last).node;
-  return ops->Replace(last, step.members(), kFused, std::move(attrs), *like, step.inputs(),
+  std::vector<Output> inputs = step.inputs();
+  constexpr size_t kState = 1;
+  constexpr size_t kMemory = 2;
+  if (!HaveSameShape(*ops, inputs[kState], inputs[kMemory])) {
+    MS_ASSIGN_OR_RETURN(inputs[kMemory], WholeMemory(ops, inputs[kMemory], inputs[kState]));
+  }
+  return ops->Replace(last, step.members(), kFused, std::move(attrs), *like, std::move(inputs),
                       step.outputs());
 }
 

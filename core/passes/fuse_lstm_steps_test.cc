@@ -1,4 +1,6 @@
 // fuse_lstm_steps changes what a plan executes, and of what it gives nothing but the rounding.
+// join_lstm_steps makes one operation of what it finds, and changes no bit.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,7 +17,8 @@ constexpr int64_t kUnits = 16;
 
 class FuseLstmStepsTest : public RoundingPassTest {
  protected:
-  FuseLstmStepsTest() : RoundingPassTest({"join_products", "fuse_lstm_steps"}) {}
+  FuseLstmStepsTest() : FuseLstmStepsTest({"join_products", "fuse_lstm_steps"}) {}
+  explicit FuseLstmStepsTest(const std::vector<std::string>& passes) : RoundingPassTest(passes) {}
 
   // What is the same in all steps.
   struct Cell {
@@ -47,7 +50,9 @@ class FuseLstmStepsTest : public RoundingPassTest {
   Output NewFeed(const Shape& shape) { return Fed(absl::StrCat("feed_", count_++), shape); }
 
   State Step(const Cell& cell, int64_t batch, const State& before) {
-    const Output x = NewFeed({batch, kInputs});
+    return StepOf(cell, NewFeed({batch, kInputs}), before);
+  }
+  State StepOf(const Cell& cell, const Output& x, const State& before) {
     const Output both =
         build.Variadic("ConcatV2", {{x, before.h}, {Constant(Tensor::Scalar<int32_t>(1))}})
             ->output(0);
@@ -144,8 +149,90 @@ TEST_F(FuseLstmStepsTest, AForgetBiasOfEachUnitStays) {
   ExpectNotFused({Steps(cell, 3, 2).back().h});
 }
 
+// As simplify_arithmetic leaves the zeros of a first step.
+TEST_F(FuseLstmStepsTest, TheFirstMemoryMayBeANumber) {
+  const Cell cell = ConstantCell();
+  State state{Constant(0.25f), NewFeed({3, kUnits}), Output()};
+  for (int t = 0; t < 3; ++t) state = Step(cell, 3, state);
+  ExpectFused(3, {state.h, state.c});
+}
+
 TEST_F(FuseLstmStepsTest, LargeBatchesStay) {
   ExpectNotFused({Steps(ConstantCell(), 3, 65).back().h});
+}
+
+class JoinLstmStepsTest : public FuseLstmStepsTest {
+ protected:
+  JoinLstmStepsTest()
+      : FuseLstmStepsTest({"join_products", "fuse_lstm_steps", "join_lstm_steps"}) {}
+
+  // Expects so many operations of several steps and of one, and the bits of steps that stay alone.
+  void ExpectJoined(int64_t joined, int64_t alone, const std::vector<Output>& fetches) {
+    EXPECT_EQ(Runs("_LstmSteps", fetches), joined);
+    EXPECT_EQ(Runs("_LstmStep", fetches), alone);
+    const auto run_with = [&](const std::vector<std::string>& passes) {
+      SessionOptions options;
+      options.disabled_passes = PassNames();
+      for (const std::string& pass : passes) {
+        std::vector<std::string>& disabled = options.disabled_passes;
+        disabled.erase(std::find(disabled.begin(), disabled.end(), pass));
+      }
+      return RunWith(options, fetches).values;
+    };
+    const std::vector<Tensor> plain = run_with({"join_products", "fuse_lstm_steps"});
+    const std::vector<Tensor> together =
+        run_with({"join_products", "fuse_lstm_steps", "join_lstm_steps"});
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      ASSERT_EQ(plain[i].shape(), together[i].shape());
+      EXPECT_EQ(Elements<float>(plain[i]), Elements<float>(together[i]));
+    }
+  }
+};
+
+TEST_F(JoinLstmStepsTest, StepsOneAfterTheOther) {
+  for (const int64_t batch : {1, 3, 64}) {
+    ExpectJoined(1, 0, {Steps(ConstantCell(), 5, batch).back().h});
+  }
+}
+
+TEST_F(JoinLstmStepsTest, StatesInBetweenMayBeRead) {
+  const std::vector<State> states = Steps(ConstantCell(), 4, 2);
+  ExpectJoined(1, 0, {states[3].h, states[3].c, states[1].h, states[0].c});
+  ExpectJoined(1, 0,
+               {Op("AddV2", {states[3].h, Op("Tanh", {states[1].h})}), Op("Neg", {states[2].c})});
+}
+
+TEST_F(JoinLstmStepsTest, LayersBecomeOneEach) {
+  const Cell lower = ConstantCell();
+  const Cell upper = ConstantCell();
+  State above{NewFeed({2, kUnits}), NewFeed({2, kUnits}), Output()};
+  State below{NewFeed({2, kUnits}), NewFeed({2, kUnits}), Output()};
+  for (int t = 0; t < 3; ++t) {
+    below = Step(lower, 2, below);
+    // The first inputs of a state, which are as many as the others have.
+    const Output part = Op("Slice", {below.h, Constant(Tensor::Vector<int32_t>({0, 0})),
+                                     Constant(Tensor::Vector<int32_t>({2, kInputs}))});
+    above = StepOf(upper, part, above);
+  }
+  ExpectJoined(2, 0, {above.h, below.c});
+}
+
+TEST_F(JoinLstmStepsTest, StepsWithOtherWeightsStay) {
+  const Cell cell = ConstantCell();
+  std::vector<State> states = Steps(cell, 3, 2);
+  Cell other = ConstantCell();
+  other.forget_bias = Constant(-0.5f);
+  State state = states.back();
+  for (int t = 0; t < 2; ++t) state = Step(other, 2, state);
+  ExpectJoined(2, 0, {state.h});
+}
+
+// The second step has no memory of the first one.
+TEST_F(JoinLstmStepsTest, StepsThatTakeTheStateAloneStay) {
+  const Cell cell = ConstantCell();
+  const State first = Step(cell, 2, {NewFeed({2, kUnits}), NewFeed({2, kUnits}), Output()});
+  const State second = Step(cell, 2, {NewFeed({2, kUnits}), first.h, Output()});
+  ExpectJoined(0, 2, {second.h});
 }
 
 }  // namespace

@@ -105,40 +105,44 @@ MILLSTREAM_OP("_LayerNorm")
 
 Mean and variance are those of each row, the last dimension of x. Made by the runtime.)");
 
-// ---- _LstmStep ----
+// ---- _LstmStep, _LstmSteps ----
 
-Status LstmStepShape(ShapeContext* context) {
+// There is an x_gates for each step, and as many states and memories.
+Status LstmStepsShape(ShapeContext* context) {
   constexpr int64_t kGates = 4;
   MS_ASSIGN_OR_RETURN(const int biases, ZeroOrOne(*context, "num_biases"));
   MS_ASSIGN_OR_RETURN(const int64_t first, context->Attr<int64_t>("first_row"));
-  MS_ASSIGN_OR_RETURN(const PartialShape x_gates, context->WithRank(0, 2));
-  MS_ASSIGN_OR_RETURN(PartialShape state, context->WithRank(1, 2));
-  MS_ASSIGN_OR_RETURN(const PartialShape c, context->WithRank(2, 2));
-  MS_ASSIGN_OR_RETURN(const PartialShape b, context->WithRank(3, 2));
+  const int steps = context->num_outputs() / 2;
+  MS_ASSIGN_OR_RETURN(PartialShape state, context->WithRank(steps, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape c, context->WithRank(steps + 1, 2));
+  MS_ASSIGN_OR_RETURN(const PartialShape b, context->WithRank(steps + 2, 2));
   StatusOr<PartialShape> merged = state.MergeWith(c);
-  if (!merged.ok()) return InputError(*context, 2, merged.status());
+  if (!merged.ok()) return InputError(*context, steps + 1, merged.status());
   state = *std::move(merged);
-  const StatusOr<int64_t> rows = context->MergeDim(state.dim(0), x_gates.dim(0));
-  if (!rows.ok()) return InputError(*context, 0, rows.status());
-  state.set_dim(0, *rows);
+  for (int i = 0; i < steps; ++i) {
+    MS_ASSIGN_OR_RETURN(const PartialShape x_gates, context->WithRank(i, 2));
+    const StatusOr<int64_t> rows = context->MergeDim(state.dim(0), x_gates.dim(0));
+    if (!rows.ok()) return InputError(*context, i, rows.status());
+    state.set_dim(0, *rows);
+    if (state.dim(1) == kUnknownDim) continue;
+    const StatusOr<int64_t> gates = context->MergeDim(x_gates.dim(1), kGates * state.dim(1));
+    if (!gates.ok()) return InputError(*context, i, gates.status());
+  }
   if (state.dim(1) != kUnknownDim) {
     const int64_t columns = kGates * state.dim(1);
-    const StatusOr<int64_t> gates = context->MergeDim(x_gates.dim(1), columns);
-    if (!gates.ok()) return InputError(*context, 0, gates.status());
     const StatusOr<int64_t> weights = context->MergeDim(b.dim(1), columns);
-    if (!weights.ok()) return InputError(*context, 3, weights.status());
+    if (!weights.ok()) return InputError(*context, steps + 2, weights.status());
     if (b.dim(0) != kUnknownDim && (first > b.dim(0) || state.dim(1) > b.dim(0) - first)) {
-      return InvalidInput(*context, 3, "expected rows ", first, " to ", first + state.dim(1),
-                          ", got ", b.ToString());
+      return InvalidInput(*context, steps + 2, "expected rows ", first, " to ",
+                          first + state.dim(1), ", got ", b.ToString());
     }
     if (biases == 1) {
-      MS_ASSIGN_OR_RETURN(const PartialShape bias, context->WithRank(4, 1));
+      MS_ASSIGN_OR_RETURN(const PartialShape bias, context->WithRank(steps + 3, 1));
       const StatusOr<int64_t> size = context->MergeDim(bias.dim(0), columns);
-      if (!size.ok()) return InputError(*context, 4, size.status());
+      if (!size.ok()) return InputError(*context, steps + 3, size.status());
     }
   }
-  context->SetOutput(0, state);
-  context->SetOutput(1, std::move(state));
+  for (int i = 0; i < context->num_outputs(); ++i) context->SetOutput(i, state);
   return absl::OkStatus();
 }
 
@@ -154,13 +158,32 @@ MILLSTREAM_OP("_LstmStep")
     .Attr("num_biases: int >= 0")
     .Attr("first_row: int >= 0")
     .Attr("forget_bias: float")
-    .Shape(LstmStepShape)
+    .Shape(LstmStepsShape)
     .Doc(R"(Gives the state and the memory of an LSTM after a step.
 
 The gates i, j, f and o are side by side in h times rows of b, plus x_gates and the bias, which
 may be missing. The rows are first_row and those after it, as many as h has columns, a multiple
 of 16; they are the same in every step. next_c is c * sigmoid(f + forget_bias) + sigmoid(i) *
 tanh(j), and next_h is tanh(next_c) * sigmoid(o). Made by the runtime.)");
+
+MILLSTREAM_OP("_LstmSteps")
+    .Input("x_gates: num_steps * T")
+    .Input("h: T")
+    .Input("c: T")
+    .Input("b: T")
+    .Input("bias: num_biases * T")
+    .Output("next_h: num_steps * T")
+    .Output("next_c: num_steps * T")
+    .Attr("num_steps: int >= 1")
+    .Attr("T: {float}")
+    .Attr("num_biases: int >= 0")
+    .Attr("first_row: int >= 0")
+    .Attr("forget_bias: float")
+    .Shape(LstmStepsShape)
+    .Doc(R"(Gives the states and the memories of an LSTM after each of several steps.
+
+As _LstmStep, of which the first step gets h and c, and each other one what the step before gives;
+each has an x_gates of its own. Made by the runtime.)");
 
 // ---- _Attention ----
 

@@ -1,9 +1,12 @@
-// _LstmStep: a step of an LSTM that is unrolled, from the product of its state with weights that
-// never change to the next state. A plan keeps the weights in strips. Threads share out the units:
-// each multiplies the columns of the four gates of its units, and computes these while the products
-// are in a cache. The bits do not depend on the cuts (window_product.h).
+// _LstmStep and _LstmSteps: one or more steps of an LSTM that is unrolled, from the product of its
+// state with weights that never change to the next state. A plan keeps the weights in strips.
+// Threads share out the units: each multiplies the columns of the four gates of its units, and
+// computes these while the products are in a cache. From step to step it has the same units, so
+// that its own cache holds their weights (shared_rounds.h). The bits do not depend on the cuts
+// (window_product.h).
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "framework/plugin/plugin.hpp"
@@ -12,6 +15,7 @@
 #include "kernels/matmul/kept_strips.h"
 #include "kernels/matmul/strip_blocks.h"
 #include "kernels/matmul/window_product.h"
+#include "kernels/nn/shared_rounds.h"
 #include "kernels/simd/instruction_set.h"
 
 namespace millstream::kernels {
@@ -52,11 +56,14 @@ void ComputeGates(const GateRow& row, int64_t count) {
   }
 }
 
+// What all steps have in common.
 struct StepShape {
+  uint32_t steps = 1;
   int64_t rows = 0;
   int64_t units = 0;
 
   int64_t columns() const { return kGates * units; }
+  int64_t state_size() const { return rows * units; }
   int64_t product_size() const { return rows * columns(); }
   int64_t strips_size() const { return StripsSize(units, columns()); }
 };
@@ -66,40 +73,65 @@ struct StepPlan : ms::ShapeState {
   KeptStrips kept;  // the weights, if the plan knows them
 };
 
-struct StepOperands {
+// Of one step.
+struct StepValues {
   const float* x_gates;
   const float* h;
   const float* c;
-  const float* bias;  // null: there is none
-  const float* strips;
-  float* product;
   float* next_h;
   float* next_c;
 };
 
-// Inputs: x_gates, h, c, b, bias.
-class LstmStep {
+// The memory of an execution, in floats: the product of a step, the states that nothing else reads,
+// where each step has its values, and the strips of the weights if these are arranged in each
+// execution.
+struct StepMemory {
+  StepMemory(const StepShape& shape, bool has_strips)
+      : states(RoundUp(shape.product_size())),
+        values(states + kStates * RoundUp(shape.state_size())),
+        strips(values + RoundUp(shape.steps * kFloatsOfValues)),
+        size(strips + (has_strips ? 0 : shape.strips_size())) {}
+
+  static int64_t RoundUp(int64_t floats) { return (floats + kLine - 1) / kLine * kLine; }
+
+  static constexpr int64_t kLine = 16;   // floats of a cache line
+  static constexpr int64_t kStates = 4;  // state and memory of the steps before and after
+  static constexpr int64_t kFloatsOfValues = sizeof(StepValues) / sizeof(float);
+  int64_t states;
+  int64_t values;
+  int64_t strips;
+  int64_t size;
+};
+
+// Of all steps.
+struct StepOperands {
+  const float* bias;  // null: there is none
+  const float* strips;
+  float* product;
+};
+
+// Inputs: x_gates (one for each step), h, c, b, bias. Outputs: next_h (one for each step), next_c
+// (likewise).
+class LstmSteps {
  public:
   ms::Status Init(const ms::KernelInfo& info) {
     MS_TRY(info.Attr("first_row", &first_row_));
     MS_TRY(info.Attr("forget_bias", &forget_bias_));
     MS_TRY(info.Attr("num_biases", &biases_));
     if (biases_ <= 1) return ms::Status();
-    return ms::InvalidArgument("attribute 'num_biases' of _LstmStep must be 0 or 1");
+    return ms::InvalidArgument("attribute 'num_biases' of ", info.op(), " must be 0 or 1");
   }
 
   ms::Status Specialize(ms::Specialization& specialization) const {
     auto plan = std::make_unique<StepPlan>();
-    MS_TRY(Resolve(specialization, &plan->shape));
+    MS_TRY(Resolve(specialization, specialization.num_outputs(), &plan->shape));
     const StepShape& shape = plan->shape;
-    const ms::View b = specialization.constant(kWeights);
-    int64_t floats = shape.product_size();
+    const ms::View b = specialization.constant(shape.steps + kWeights);
     if (!b.is_null() && shape.units > 0) {
       plan->kept = KeepStrips({RowsOf(b), shape.units, shape.columns(), false});
-    } else {
-      floats += shape.strips_size();
     }
-    specialization.SetScratchBytes(static_cast<uint64_t>(floats) * sizeof(float));
+    const StepMemory places(shape, plan->kept != nullptr);
+    specialization.SetScratchBytes(static_cast<uint64_t>(places.size) * sizeof(float));
     specialization.SetState(std::move(plan));
     return ms::Status();
   }
@@ -110,61 +142,62 @@ class LstmStep {
     if (plan != nullptr) {
       shape = plan->shape;
     } else {
-      MS_TRY(Resolve(InputShapes{frame}, &shape));
+      MS_TRY(Resolve(InputShapes{frame}, frame.num_outputs(), &shape));
     }
-    ms::View next_h;
-    ms::View next_c;
-    MS_TRY(frame.Output(0, ms::Shape{shape.rows, shape.units}, &next_h));
-    MS_TRY(frame.Output(1, ms::Shape{shape.rows, shape.units}, &next_c));
-    if (next_h.size() == 0) return ms::Status();
+    const bool is_kept = plan != nullptr && plan->kept != nullptr;
+    const StepMemory places(shape, is_kept);
     auto* memory = plan == nullptr ? nullptr : static_cast<float*>(frame.scratch());
     if (plan == nullptr) {
       ms::View temp;
-      const int64_t floats = shape.product_size() + shape.strips_size();
-      MS_TRY(frame.Temp(static_cast<uint64_t>(floats) * sizeof(float), &temp));
+      MS_TRY(frame.Temp(static_cast<uint64_t>(places.size) * sizeof(float), &temp));
       memory = static_cast<float*>(temp.raw());
     }
-    const bool is_kept = plan != nullptr && plan->kept != nullptr;
-    float* const arranged = memory + shape.product_size();
+    auto* const values = reinterpret_cast<StepValues*>(memory + places.values);
+    MS_TRY(FindValues(frame, shape, memory + places.states, values));
+    if (shape.state_size() == 0) return ms::Status();
+    const uint32_t inputs = shape.steps;
     if (!is_kept) {
-      ArrangeStrips({RowsOf(frame.input(kWeights)), shape.columns(), 1}, shape.units,
-                    shape.columns(), 0, StripsOf(shape.columns()), arranged);
+      ArrangeStrips({RowsOf(frame.input(inputs + kWeights)), shape.columns(), 1}, shape.units,
+                    shape.columns(), 0, StripsOf(shape.columns()), memory + places.strips);
     }
-    const StepOperands operands{frame.input(0).data<float>(),
-                                frame.input(1).data<float>(),
-                                frame.input(2).data<float>(),
-                                biases_ == 0 ? nullptr : frame.input(kBias).data<float>(),
-                                is_kept ? plan->kept->data()->values : arranged,
-                                memory,
-                                next_h.data<float>(),
-                                next_c.data<float>()};
+    const StepOperands operands{biases_ == 0 ? nullptr : frame.input(inputs + kBias).data<float>(),
+                                is_kept ? plan->kept->data()->values : memory + places.strips,
+                                memory};
     // Blocks of units, each of which has four columns to multiply with.
-    return ForEachStripBlock(frame, shape.rows, kGates * shape.units, shape.units,
-                             [&](const StripBlock& block) { Run(shape, operands, block); });
+    const StripBlocks blocks(shape.rows, kGates * shape.units, shape.units,
+                             static_cast<int64_t>(frame.num_threads()));
+    return ForEachRound(frame, shape.steps, blocks.count(), blocks.nanoseconds(),
+                        [&](int64_t step, int64_t block) {
+                          Run(shape, operands, values[step], blocks.block(block));
+                        });
   }
 
  private:
-  static constexpr uint32_t kWeights = 3;
-  static constexpr uint32_t kBias = 4;
+  // Inputs behind those of the steps.
+  static constexpr uint32_t kState = 0;
+  static constexpr uint32_t kMemory = 1;
+  static constexpr uint32_t kWeights = 2;
+  static constexpr uint32_t kBias = 3;
 
   template <typename Inputs>
-  ms::Status Resolve(const Inputs& inputs, StepShape* shape) const {
-    const ms::Shape h = inputs.input(1);
+  ms::Status Resolve(const Inputs& inputs, uint32_t outputs, StepShape* shape) const {
+    const uint32_t steps = outputs / 2;
+    const ms::Shape h = inputs.input(steps + kState);
     if (h.rank() != 2 || h[1] % kStripColumns != 0) {
       return ms::InvalidArgument("h must be a matrix with a multiple of ", kStripColumns,
                                  " columns, its shape is ", h.ToString());
     }
-    *shape = StepShape{h[0], h[1]};
+    *shape = StepShape{steps, h[0], h[1]};
     const ms::Shape gates = {shape->rows, shape->columns()};
-    MS_TRY(Check("x_gates", inputs.input(0), gates));
-    MS_TRY(Check("c", inputs.input(2), h));
-    const ms::Shape b = inputs.input(kWeights);
+    for (uint32_t i = 0; i < steps; ++i) MS_TRY(Check("x_gates", inputs.input(i), gates));
+    MS_TRY(Check("c", inputs.input(steps + kMemory), h));
+    const ms::Shape b = inputs.input(steps + kWeights);
     if (b.rank() != 2 || b[1] != gates[1] || first_row_ > b[0] || h[1] > b[0] - first_row_) {
       return ms::InvalidArgument("b must be a matrix of ", gates[1], " columns with rows ",
                                  first_row_, " to ", first_row_ + h[1], ", its shape is ",
                                  b.ToString());
     }
-    return biases_ == 0 ? ms::Status() : Check("bias", inputs.input(kBias), {gates[1]});
+    return biases_ == 0 ? ms::Status() : Check("bias", inputs.input(steps + kBias), {gates[1]});
   }
 
   static ms::Status Check(const char* argument, const ms::Shape& shape, const ms::Shape& wanted) {
@@ -175,11 +208,41 @@ class LstmStep {
 
   const float* RowsOf(const ms::View& b) const { return b.data<float>() + first_row_ * b.dim(1); }
 
-  void Run(const StepShape& shape, const StepOperands& operands, const StripBlock& block) const {
+  // Where each step finds and puts its values. A state that nothing else reads is in `own` until
+  // the step after the next one: there is room for two states and two memories.
+  static ms::Status FindValues(ms::Frame& frame, const StepShape& shape, float* own,
+                               StepValues* values) {
+    const int64_t size = StepMemory::RoundUp(shape.state_size());
+    const float* h = frame.input(shape.steps + kState).data<float>();
+    const float* c = frame.input(shape.steps + kMemory).data<float>();
+    for (uint32_t step = 0; step < shape.steps; ++step) {
+      float* const place = own + step % 2 * 2 * size;
+      auto* const of_step = new (values + step)
+          StepValues{frame.input(step).data<float>(), h, c, place, place + size};
+      MS_TRY(FindOutput(frame, shape, step, &of_step->next_h));
+      MS_TRY(FindOutput(frame, shape, shape.steps + step, &of_step->next_c));
+      h = of_step->next_h;
+      c = of_step->next_c;
+    }
+    return ms::Status();
+  }
+
+  static ms::Status FindOutput(ms::Frame& frame, const StepShape& shape, uint32_t i,
+                               float** place) {
+    if (!frame.output_used(i)) return ms::Status();
+    ms::View output;
+    MS_TRY(frame.Output(i, ms::Shape{shape.rows, shape.units}, &output));
+    *place = output.data<float>();
+    return ms::Status();
+  }
+
+  // Some units of some rows of a step.
+  void Run(const StepShape& shape, const StepOperands& operands, const StepValues& values,
+           const StripBlock& block) const {
     const int64_t units = shape.units;
     for (int64_t gate = 0; gate < kGates; ++gate) {
       const int64_t column = gate * units + block.column;
-      MultiplyStrips({operands.h + block.row * units, units, block.rows,
+      MultiplyStrips({values.h + block.row * units, units, block.rows,
                       operands.strips + column * units, units, block.columns,
                       operands.product + block.row * shape.columns() + column, shape.columns()});
     }
@@ -187,11 +250,11 @@ class LstmStep {
       const int64_t gates = row * shape.columns() + block.column;
       const int64_t state = row * units + block.column;
       const GateRow part{operands.product + gates,
-                         operands.x_gates + gates,
+                         values.x_gates + gates,
                          operands.bias == nullptr ? nullptr : operands.bias + block.column,
-                         operands.c + state,
-                         operands.next_h + state,
-                         operands.next_c + state,
+                         values.c + state,
+                         values.next_h + state,
+                         values.next_c + state,
                          units,
                          forget_bias_};
       if (part.bias == nullptr) {
@@ -208,7 +271,9 @@ class LstmStep {
 };
 
 const ms::Registered lstm_step =
-    ms::Register<LstmStep>("_LstmStep", ms::KernelOptions().Type<float>("T"));
+    ms::Register<LstmSteps>("_LstmStep", ms::KernelOptions().Type<float>("T"));
+const ms::Registered lstm_steps =
+    ms::Register<LstmSteps>("_LstmSteps", ms::KernelOptions().Type<float>("T"));
 
 }  // namespace
 }  // namespace millstream::kernels

@@ -1,6 +1,7 @@
-// _LstmStep
+// _LstmStep and _LstmSteps
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -122,6 +123,74 @@ TEST(LstmStepTest, LargeEnoughForSeveralThreads) {
 }
 
 TEST(LstmStepTest, NoUnits) { Check({2, 0}); }
+
+// The gates of a step: those of the problem, turned by a number for each step.
+std::vector<float> Gates(const Problem& problem, int64_t step) {
+  std::vector<float> gates = problem.x_gates;
+  const auto turn = std::min(step, static_cast<int64_t>(gates.size()));
+  std::rotate(gates.begin(), gates.begin() + turn, gates.end());
+  return gates;
+}
+
+void SetOperands(const Problem& problem, const std::vector<float>& h, const std::vector<float>& c,
+                 KernelTester* t) {
+  const Sizes& size = problem.size;
+  t->Input<float>({size.rows, size.units}, h).Input<float>({size.rows, size.units}, c);
+  const std::vector<int64_t> shape = {size.first_row + size.units + size.rows_behind,
+                                      problem.columns};
+  size.is_constant ? t->ConstInput<float>(shape, problem.b) : t->Input<float>(shape, problem.b);
+  if (size.has_bias) t->Input<float>({problem.columns}, problem.bias);
+}
+
+// Expects the bits of steps that are taken one by one. Those of `unread` steps are not given.
+void CheckSteps(const Sizes& sizes, int64_t steps, const std::vector<int64_t>& unread = {}) {
+  SCOPED_TRACE(ms::StrCat(steps, " steps of ", sizes.rows, " rows of ", sizes.units, " units"));
+  const Problem problem(sizes);
+  KernelTester all("_LstmSteps");
+  SetAttrs(sizes, &all);
+  all.Attr("num_steps", steps);
+  all.Outputs(std::vector<MS_DType>(2 * steps, MS_FLOAT32));
+  for (int64_t step = 0; step < steps; ++step) {
+    all.Input<float>({sizes.rows, problem.columns}, Gates(problem, step));
+  }
+  SetOperands(problem, problem.h, problem.c, &all);
+  for (const int64_t step : unread) {
+    all.Unused(static_cast<uint32_t>(step)).Unused(static_cast<uint32_t>(steps + step));
+  }
+  ASSERT_TRUE(IsOk(all.Run()));
+  std::vector<float> h = problem.h;
+  std::vector<float> c = problem.c;
+  for (int64_t step = 0; step < steps; ++step) {
+    KernelTester one("_LstmStep");
+    SetAttrs(sizes, &one);
+    one.Input<float>({sizes.rows, problem.columns}, Gates(problem, step));
+    SetOperands(problem, h, c, &one);
+    ASSERT_TRUE(IsOk(one.Run()));
+    h = one.Output<float>(0);
+    c = one.Output<float>(1);
+    if (std::find(unread.begin(), unread.end(), step) != unread.end()) continue;
+    EXPECT_EQ(all.Output<float>(static_cast<uint32_t>(step)), h) << "step " << step;
+    EXPECT_EQ(all.Output<float>(static_cast<uint32_t>(steps + step)), c) << "step " << step;
+  }
+}
+
+TEST(LstmStepsTest, HaveTheBitsOfSingleSteps) {
+  CheckSteps({3, 16}, 1);
+  CheckSteps({2, 32, 5, 2}, 4);
+  CheckSteps({2, 16, 5, 0, false, false}, 3);
+  CheckSteps({0, 16}, 2);
+}
+
+// More steps than one team takes.
+TEST(LstmStepsTest, LargeEnoughForSeveralThreads) {
+  CheckSteps({1, 128}, 70);
+  CheckSteps({20, 64}, 5);
+}
+
+TEST(LstmStepsTest, StatesThatNothingReadsAreNotGiven) {
+  CheckSteps({2, 16}, 5, {0, 1, 3});
+  CheckSteps({1, 128}, 4, {0, 1, 2});
+}
 
 TEST(LstmStepTest, ShapesThatDoNotGoTogether) {
   using Dims = std::vector<int64_t>;

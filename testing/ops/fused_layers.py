@@ -137,18 +137,21 @@ def _layer_norms(values: Values) -> Any:
     return difference * tf.rsqrt(variance + 1e-5) * gamma + beta
 
 
-# ---- _LstmStep ----
+# ---- _LstmStep, _LstmSteps ----
 
 
-def _make_lstm_step(source: Source, op: Any) -> Case:
+def _make_lstm_steps(source: Source, op: Any) -> Case:
     rows, units, first = source.size(5), 16 * source.integer(1, 2), source.integer(0, 3)
+    steps = source.integer(1, 4) if op.name == "_LstmSteps" else 1
     biases = source.integer(0, 1)
-    inputs = [_floats(source, rows, 4 * units)]
+    inputs = [_floats(source, rows, 4 * units) for _ in range(steps)]
     inputs += [_floats(source, rows, units) for _ in range(2)]
     inputs.append(_floats(source, first + units + source.integer(0, 2), 4 * units))
     if biases:
         inputs.append(_floats(source, 4 * units + (1 if source.chance(0.1) else 0)))
     attrs = {**_FLOAT, "num_biases": attr_text(biases), "first_row": attr_text(first)}
+    if op.name == "_LstmSteps":
+        attrs["num_steps"] = attr_text(steps)
     return Case(op.name, inputs, {**attrs, "forget_bias": attr_text(0.5)})
 
 
@@ -156,30 +159,54 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _lstm_step(case: Case) -> Outcome:
-    x_gates, h, c, b = (_wide(case, i) for i in range(4))
+def _lstm_steps(case: Case) -> Outcome:
+    steps = len(case.inputs) - 3 - int(case.attr("num_biases"))
+    h, c, b = (_wide(case, steps + i) for i in range(3))
     first = int(case.attr("first_row"))
-    gates = h @ b[first : first + h.shape[1]] + x_gates
-    if case.attr("num_biases"):
-        refuse_unless(_wide(case, 4).shape == gates.shape[1:], "bias")
-        gates = gates + _wide(case, 4)
-    i, j, f, o = np.split(gates, 4, 1)
-    next_c = c * _sigmoid(f + float(case.attr("forget_bias"))) + _sigmoid(i) * np.tanh(j)
-    # Small whole numbers: the gates are exact.
-    bound = (np.abs(c) + 2) * _UNIT * 32
-    return [Near(np.tanh(next_c) * _sigmoid(o), bound), Near(next_c, bound)]
+    states: list[Near] = []
+    memories: list[Near] = []
+    # Small whole numbers: the gates of the first step are exact, and the bound of a gate of a later
+    # one is that of its state, for each row of the weights.
+    state_bound = np.zeros_like(h)
+    memory_bound = np.zeros_like(c)
+    weights = np.abs(b[first : first + h.shape[1]])
+    for step in range(steps):
+        gates = h @ b[first : first + h.shape[1]] + _wide(case, step)
+        if case.attr("num_biases"):
+            refuse_unless(_wide(case, steps + 3).shape == gates.shape[1:], "bias")
+            gates = gates + _wide(case, steps + 3)
+        of_products = state_bound @ weights
+        if step > 0:
+            of_products = of_products + 64 * _UNIT * (np.abs(h) @ weights + np.abs(gates))
+        gate_bound = of_products.reshape(len(h), 4, h.shape[1]).max(1)
+        i, j, f, o = np.split(gates, 4, 1)
+        next_c = c * _sigmoid(f + float(case.attr("forget_bias"))) + _sigmoid(i) * np.tanh(j)
+        memory_bound = memory_bound + (np.abs(c) + 2) * (_UNIT * 32 + gate_bound)
+        state_bound = memory_bound + gate_bound
+        c, h = next_c, np.tanh(next_c) * _sigmoid(o)
+        memories.append(Near(c, memory_bound))
+        states.append(Near(h, state_bound))
+    return [*states, *memories]
 
 
-def _lstm_steps(values: Values) -> Any:
-    batch, units, steps = 20, 64, 4
-    x = values.of(batch, steps, 48)
+def _lstm(values: Values, forget_biases: tuple[float, ...]) -> Any:
+    batch, units = 20, 64
+    x = values.of(batch, len(forget_biases), 48)
     weights, bias = tf.constant(_random(48 + units, 4 * units)), tf.constant(_random(4 * units))
     h, c = values.of(batch, units), values.of(batch, units)
-    for t in range(steps):
+    for t, forget_bias in enumerate(forget_biases):
         i, j, f, o = tf.split(tf.matmul(tf.concat([x[:, t], h], 1), weights) + bias, 4, 1)
-        c = c * tf.sigmoid(f + 1.0) + tf.sigmoid(i) * tf.tanh(j)
+        c = c * tf.sigmoid(f + forget_bias) + tf.sigmoid(i) * tf.tanh(j)
         h = tf.tanh(c) * tf.sigmoid(o)
     return [h, c]
+
+
+def _equal_steps(values: Values) -> Any:
+    return _lstm(values, (1.0,) * 4)
+
+
+def _unequal_steps(values: Values) -> Any:
+    return _lstm(values, (1.0, 0.5, 1.0, 0.5))
 
 
 # ---- _Attention ----
@@ -303,6 +330,7 @@ for _op, _make, _reference, _build in [
     ("_DenseLayer", _make_dense, _dense, _dense_layers),
     ("_Gelu", _make_gelu, _gelu, _gelus),
     ("_LayerNorm", _make_layer_norm, _layer_norm, _layer_norms),
-    ("_LstmStep", _make_lstm_step, _lstm_step, _lstm_steps),
+    ("_LstmStep", _make_lstm_steps, _lstm_steps, _unequal_steps),
+    ("_LstmSteps", _make_lstm_steps, _lstm_steps, _equal_steps),
 ]:
     define_tests(_op, cases=_make, reference=_reference, determinism=LargeCase(_build, FLOAT32))

@@ -178,8 +178,9 @@ def test_the_steps_of_a_frozen_network_have_one_matrix_of_weights() -> None:
         np.testing.assert_allclose(session.run(result, feeds), wanted, rtol=1e-5, atol=1e-5)
         ops = _ops_of(session, result, feeds)
     assert ops["_JoinedMatMul"] == 1
-    # The first one, whose state before is constant, may be more operations.
-    assert ops["_LstmStep"] >= STEPS - 1
+    # All steps, of which the first one has a constant state before it.
+    assert ops["_LstmSteps"] == 1
+    assert ops["_LstmStep"] == ops["_PartMatMul"] == 0
 
 
 class _Embedding(tf.nn.rnn_cell.BasicRNNCell):
