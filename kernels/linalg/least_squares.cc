@@ -103,18 +103,16 @@ bool SolveBySvd(const Sizes& sizes, double tolerance, T* a, T* adjoint, const T*
   if (!DecomposeSingular(of_svd, wide ? adjoint : a, memory, &svd, stop)) return false;
   const T* const u = wide ? svd.v : svd.u;
   const T* const v = wide ? svd.u : svd.v;
-  T* const part = memory + of_svd.numbers();
+  T* const part = memory + of_svd.numbers<T>();
   std::fill(result, result + sizes.columns * sizes.of_right, T(0));
   for (int64_t i = 0; i < n && svd.values[i] > tolerance * svd.values[0]; ++i) {
     std::fill(part, part + sizes.of_right, T(0));
     for (int64_t j = 0; j < sizes.rows; ++j) {
-      SubtractMultiple(sizes.of_right, -Conjugate(u[i * sizes.rows + j]), b + j * sizes.of_right,
-                       part);
+      SubtractMultiple(sizes.of_right, -Conjugate(u[j * n + i]), b + j * sizes.of_right, part);
     }
     for (int64_t k = 0; k < sizes.of_right; ++k) part[k] /= svd.values[i];
     for (int64_t j = 0; j < sizes.columns; ++j) {
-      SubtractMultiple(sizes.of_right, -v[i * sizes.columns + j], part,
-                       result + j * sizes.of_right);
+      SubtractMultiple(sizes.of_right, -v[j * n + i], part, result + j * sizes.of_right);
     }
   }
   return true;
@@ -187,7 +185,7 @@ class SolveLeastSquares {
     const int64_t of_result = sizes.columns * sizes.of_right;
     const SvdSizes of_svd = {sizes.most(), sizes.least(), sizes.least()};
     const int64_t work =
-        fast_ ? sizes.least() * sizes.least() + of_right : of_svd.numbers() + sizes.of_right;
+        fast_ ? sizes.least() * sizes.least() + of_right : of_svd.numbers<T>() + sizes.of_right;
     const int64_t numbers = 2 * elements + of_right + of_result + work;
     int64_t refused = 0;
     MS_TRY(ForEachMatrix(

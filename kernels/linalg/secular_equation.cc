@@ -48,9 +48,19 @@ void SubtractNumber(int64_t n, const double* x, double number, double* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - number;
 }
 
+// x^2 - number^2, with a small relative error.
+void SubtractSquare(int64_t n, const double* x, double number, double* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - number) * (x[i] + number);
+}
+
 void MultiplyRatios(int64_t n, const double* distances, const double* d, double from,
                     double* products) {
   for (int64_t i = 0; i < n; ++i) products[i] *= distances[i] / (d[i] - from);
+}
+
+void MultiplyRatiosOfSquares(int64_t n, const double* distances, const double* d, double from,
+                             double* products) {
+  for (int64_t i = 0; i < n; ++i) products[i] *= distances[i] / ((d[i] - from) * (d[i] + from));
 }
 
 void DivideNumbers(int64_t n, const double* z, double* distances, double* sum) {
@@ -99,15 +109,20 @@ class Search {
       if (!(mu_ > low_ && mu_ < high_)) break;  // no number is between them
       Evaluate();
     }
-    const double root = all_.d[origin_] + mu_;
     RunLoop<&SubtractNumber>(all_.count, distances_, mu_, distances_);
-    return root;
+    const double pole = all_.d[origin_];
+    if (!all_.squared) return pole + mu_;
+    return pole + mu_ / (pole + std::sqrt(std::max(pole * pole + mu_, 0.0)));
   }
 
  private:
   void MoveOrigin(int64_t to) {
     origin_ = to;
-    RunLoop<&SubtractNumber>(all_.count, all_.d, all_.d[to], distances_);
+    if (all_.squared) {
+      RunLoop<&SubtractSquare>(all_.count, all_.d, all_.d[to], distances_);
+    } else {
+      RunLoop<&SubtractNumber>(all_.count, all_.d, all_.d[to], distances_);
+    }
   }
 
   // The terms of poles up to j, which are negative, and the others.
@@ -131,7 +146,7 @@ class Search {
       for (int64_t i = 0; i < all_.count; ++i) gap += all_.z[i] * all_.z[i];
       gap *= all_.rho * (1 + 64 * kEpsilon);
     } else {
-      gap = all_.d[j_ + 1] - all_.d[j_];
+      gap = distances_[j_ + 1];
     }
     mu_ = gap / 2;
     low_ = 0;
@@ -197,11 +212,16 @@ double SecularRoot(const SecularEquation& equation, int64_t j, double* distances
 void MultiplyByRatios(const SecularEquation& equation, int64_t j, const double* distances,
                       double* products) {
   const double* const d = equation.d;
-  RunLoop<&MultiplyRatios>(j, distances, d, d[j], products);
-  products[j] *= distances[j];
   const int64_t next = j + 1;
-  RunLoop<&MultiplyRatios>(equation.count - next, distances + next, d + next, d[j],
-                           products + next);
+  const int64_t rest = equation.count - next;
+  products[j] *= distances[j];
+  if (equation.squared) {
+    RunLoop<&MultiplyRatiosOfSquares>(j, distances, d, d[j], products);
+    RunLoop<&MultiplyRatiosOfSquares>(rest, distances + next, d + next, d[j], products + next);
+  } else {
+    RunLoop<&MultiplyRatios>(j, distances, d, d[j], products);
+    RunLoop<&MultiplyRatios>(rest, distances + next, d + next, d[j], products + next);
+  }
 }
 
 double DivideByDistances(int64_t count, const double* z, double* distances) {

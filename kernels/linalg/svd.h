@@ -3,9 +3,9 @@
 #define MILLSTREAM_KERNELS_LINALG_SVD_H_
 
 #include <cstdint>
+#include <type_traits>
 
-#include "kernels/linalg/lu.h"
-#include "kernels/linalg/rotations.h"
+#include "kernels/linalg/bidiagonal_singular.h"
 
 namespace millstream::kernels {
 
@@ -17,19 +17,17 @@ struct SvdSizes {
   int64_t of_u;
 
   // The elements of T that the computation takes besides the matrix.
+  template <typename T>
   int64_t numbers() const {
-    const int64_t of_rotations =
-        of_u > 0
-            ? static_cast<int64_t>(2 * MostRotations(columns) * sizeof(Rotation) / sizeof(double))
-            : 0;
-    const int64_t of_all = of_u > columns ? of_u * rows : 0;
-    return of_u * rows + columns * columns + Rotations<double>::PackedNumbers(columns, columns) +
-           Rotations<double>::PackedNumbers(columns, rows) + 6 * columns + of_rotations + of_all;
+    constexpr int64_t kNumbers = std::is_same_v<T, double> ? 1 : 2;  // of an element
+    const int64_t of_bidiagonal = 2 * columns + (of_u > 0 ? BidiagonalSingularNumbers(columns) : 0);
+    const int64_t of_vectors = of_u > 0 ? of_u * rows + columns * columns : 0;
+    return of_vectors + (rows + columns + 4) * columns + (of_bidiagonal + kNumbers - 1) / kNumbers;
   }
 };
 
-// The results lie in the memory of the computation. Values descend; row i of `u` and `v` is the
-// vector of value i, a column of U or V.
+// The results lie in the memory of the computation. Values descend. U is a matrix of
+// `rows` times `of_u` elements, V of `columns` times `columns`.
 template <typename T>
 struct SvdResult {
   const double* values;

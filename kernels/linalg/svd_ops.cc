@@ -63,16 +63,6 @@ class Svd {
     return frame.Output(i, shape, output);
   }
 
-  // The rows of `vectors` become columns of matrix i of an output.
-  template <typename T>
-  void Store(int64_t size, int64_t count, const T* vectors, T* memory, int64_t i,
-             const ms::View& output) const {
-    for (int64_t k = 0; k < count; ++k) {
-      for (int64_t j = 0; j < size; ++j) memory[j * count + k] = vectors[k * size + j];
-    }
-    access_->store(memory, size * count, output.raw(), i * size * count);
-  }
-
   template <typename T>
   ms::Status Run(ms::Frame& frame, const Work& work) const {
     // A wide matrix is decomposed as its adjoint, whose U and V are V and U.
@@ -80,8 +70,7 @@ class Svd {
     const int64_t m = std::max(work.rows, work.columns);
     const int64_t n = std::min(work.rows, work.columns);
     const SvdSizes sizes = {m, n, vectors_ ? (full_ ? m : n) : 0};
-    const int64_t of_store = vectors_ ? m * sizes.of_u : 0;
-    const int64_t numbers = m * n + n + of_store + sizes.numbers();
+    const int64_t numbers = m * n + n + sizes.numbers<T>();
     int64_t refused = 0;
     return ForEachMatrix(
         frame, work.count, numbers * static_cast<int64_t>(sizeof(T)),
@@ -89,18 +78,19 @@ class Svd {
         [&](int64_t i, char* memory, Stop* stop) {
           T* const matrix = reinterpret_cast<T*>(memory);
           T* const values = matrix + m * n;
-          T* const stored = values + n;
+          T* const more = values + n;
           access_->load(work.input.raw(), i * m * n, work.rows, work.columns, wide, matrix);
           SvdResult<T> result = {};
-          if (!DecomposeSingular(sizes, matrix, stored + of_store, &result, stop)) {
-            Fill(work, i, n, stored, values);
+          if (!DecomposeSingular(sizes, matrix, more, &result, stop)) {
+            Fill(work, i, n, more, values);
             return true;
           }
           std::copy(result.values, result.values + n, values);
           access_->store(values, n, work.values.raw(), i * n);
           if (!vectors_) return true;
-          Store(m, sizes.of_u, result.u, stored, i, wide ? work.v : work.u);
-          Store(n, n, result.v, stored, i, wide ? work.u : work.v);
+          const int64_t of_u = m * sizes.of_u;
+          access_->store(result.u, of_u, (wide ? work.v : work.u).raw(), i * of_u);
+          access_->store(result.v, n * n, (wide ? work.u : work.v).raw(), i * n * n);
           return true;
         },
         &refused);
@@ -108,15 +98,15 @@ class Svd {
 
   // All results of a matrix with elements that are not finite are NaN.
   template <typename T>
-  void Fill(const Work& work, int64_t i, int64_t n, T* stored, T* values) const {
+  void Fill(const Work& work, int64_t i, int64_t n, T* memory, T* values) const {
     const T nan(std::numeric_limits<double>::quiet_NaN());
     std::fill(values, values + n, nan);
     access_->store(values, n, work.values.raw(), i * n);
     if (!vectors_) return;
     for (const ms::View* output : {&work.u, &work.v}) {
       const auto size = static_cast<int64_t>(output->size()) / work.count;
-      std::fill(stored, stored + size, nan);
-      access_->store(stored, size, output->raw(), i * size);
+      std::fill(memory, memory + size, nan);
+      access_->store(memory, size, output->raw(), i * size);
     }
   }
 

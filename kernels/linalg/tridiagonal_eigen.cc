@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/linalg/alone.h"
 #include "kernels/linalg/reflector.h"
 #include "kernels/linalg/tridiagonal_merge.h"
 
@@ -82,15 +83,6 @@ bool DiagonalizeByQl(int64_t n, double* d, double* e, const Rows& rows, Stop* st
   }
   return true;
 }
-
-// For what several threads compute at the same time, each of it alone.
-class Alone final : public Stop {
- public:
-  bool operator()() override { return false; }
-
- private:
-  void ShareRanges(int64_t count, double, RangeFunction fn) override { fn(0, count); }
-};
 
 TridiagonalWork WorkIn(int64_t n, double* d, double* memory) {
   double* const arrays = memory + 3 * n * n;
