@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/linalg/bidiagonal_singular.h"
+#include "kernels/linalg/block_reflector.h"
 
 namespace millstream::kernels {
 
@@ -22,7 +23,8 @@ struct SvdSizes {
     constexpr int64_t kNumbers = std::is_same_v<T, double> ? 1 : 2;  // of an element
     const int64_t of_bidiagonal = 2 * columns + (of_u > 0 ? BidiagonalSingularNumbers(columns) : 0);
     const int64_t of_vectors = of_u > 0 ? of_u * rows + columns * columns : 0;
-    return of_vectors + (rows + columns + 4) * columns + (of_bidiagonal + kNumbers - 1) / kNumbers;
+    return of_vectors + (rows + columns + 2) * columns + kMostReflectors * (rows + columns) +
+           (of_bidiagonal + kNumbers - 1) / kNumbers;
   }
 };
 
