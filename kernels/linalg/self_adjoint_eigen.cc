@@ -9,19 +9,23 @@
 
 #include "kernels/linalg/block_product.h"
 #include "kernels/linalg/reflector.h"
+#include "kernels/linalg/self_adjoint_product.h"
 
 namespace millstream::kernels {
 namespace {
+
+constexpr int64_t kSharedSize = 512;  // of a matrix with which several threads multiply a vector
 
 // A = Q T Q^H, where the diagonal of T is d and the other ones are e, real numbers.
 template <typename T>
 struct Reduction {
   int64_t n;
-  T* a;  // conj(A), whose row k is column k of A
+  T* a;  // the upper triangle of conj(A), whose row k is column k of A
   double* d;
   double* e;
   T* vectors;  // the reflectors of Q: row k from place k + 1 on, with zeros before a one
   T* taus;
+  T* sums;      // of parts of a product
   T* partners;  // of a panel's reflectors v, one a row: w, by which A - v w^H - w v^H is reflected
 };
 
@@ -44,6 +48,37 @@ void SubtractPairs(const Reduction<T>& all, int64_t first, int64_t k, int64_t be
   }
   AddRows(count, size, all.n, of_v, v, y);
   AddRows(count, size, all.n, of_w, w, y);
+}
+
+// w = A v for the rows and columns from `begin` on, of both triangles of which the upper one of
+// conj(A) is there. Parts of a large matrix, of about the same size, have a sum each: their number
+// depends on the size alone, and so do the bits of w.
+template <typename T>
+void MultiplyByBlock(const Reduction<T>& all, int64_t begin, const T* v, T* w, Stop* stop) {
+  const int64_t n = all.n;
+  const int64_t size = n - begin;
+  const T* const block = all.a + begin * n + begin;
+  std::fill(w, w + size, T(0));
+  if (size < kSharedSize) {
+    AddSelfAdjointProduct(UpperRows<T>{0, size, size, n, block}, v, w);
+    return;
+  }
+  const auto begin_of = [&](int64_t part) {
+    const double rest = 1 - static_cast<double>(part) / static_cast<double>(kProductParts);
+    const double place = static_cast<double>(size) * (1 - std::sqrt(rest));
+    return part == kProductParts ? size : static_cast<int64_t>(place) / kProductRows * kProductRows;
+  };
+  std::fill(all.sums, all.sums + kProductParts * n, T(0));
+  const double nanoseconds = static_cast<double>(size * size) / (12 * kProductParts);
+  stop->Share(kProductParts, nanoseconds, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) {
+      AddSelfAdjointProduct(UpperRows<T>{begin_of(part), begin_of(part + 1), size, n, block}, v,
+                            all.sums + part * n);
+    }
+  });
+  for (int64_t part = 0; part < kProductParts; ++part) {
+    for (int64_t i = begin_of(part); i < size; ++i) w[i] += all.sums[part * n + i];
+  }
 }
 
 // Column k, which earlier reflectors of the panel from `first` on have not changed yet.
@@ -70,13 +105,10 @@ void ReduceColumn(const Reduction<T>& all, int64_t first, int64_t k, Stop* stop)
   all.e[k] = made.beta;
   all.taus[k] = made.tau;
   if (made.tau == T(0)) return;
-  constexpr int64_t kRows = 32;
-  stop->Share((size + kRows - 1) / kRows, static_cast<double>(kRows * size) / 8,
-              [&](int64_t begin, int64_t end) {
-                const int64_t row = next + begin * kRows;
-                RowProducts(std::min(n, next + end * kRows) - row, size, n, all.a + row * n + next,
-                            v + next, w + row);
-              });
+  // From a place on where the vectors are aligned as the matrix is; v is zero before its one.
+  const int64_t begin = next / kProductRows * kProductRows;
+  MultiplyByBlock(all, begin, v + begin, w + begin, stop);
+  std::fill(w + begin, w + next, T(0));
   SubtractPairs(all, first, k, next, v + next, w + next);
   // w = p - tau (p^H v) v / 2 with p = tau A v.
   for (int64_t i = next; i < n; ++i) w[i] = Product(made.tau, w[i]);
@@ -84,7 +116,8 @@ void ReduceColumn(const Reduction<T>& all, int64_t first, int64_t k, Stop* stop)
   SubtractMultiple(size, half, v + next, w + next);
 }
 
-// Subtracts V W^H + W V^H of the reflectors [first, last) from the block behind them.
+// Subtracts V W^H + W V^H of the reflectors [first, last) from the block behind them. The last of
+// units, which are long ones, come first.
 template <typename T>
 void ReduceBlock(const Reduction<T>& all, int64_t first, int64_t last, Stop* stop) {
   const int64_t n = all.n;
@@ -96,9 +129,10 @@ void ReduceBlock(const Reduction<T>& all, int64_t first, int64_t last, Stop* sto
   const double nanoseconds = static_cast<double>(size * (last - first) * kProductColumns) / 8;
   stop->Share(units, nanoseconds, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t from = unit * kProductColumns;
+      const int64_t from = (units - 1 - unit) * kProductColumns;
       const int64_t to = std::min(size, from + kProductColumns);
-      BlockProduct<T> product = {size, size, last - first, v, 1, n, w, n, block, n};
+      // Of the rows that reach these columns in the upper triangle.
+      BlockProduct<T> product = {to, size, last - first, v, 1, n, w, n, block, n};
       product.conjugate_a = true;
       SubtractProduct(product, from, to);
       product.a = w;
@@ -138,16 +172,33 @@ void MultiplyByQ(const Reduction<T>& all, T* triangle, T* matrix, Stop* stop) {
   }
 }
 
+constexpr int64_t kTile = 8;  // whose lines stay in the first cache
+
+// The matrix becomes conj(A), of which the lower triangle of A is given.
 template <typename T>
-void SetTransposed(int64_t n, const double* rows, T* matrix) {
-  constexpr int64_t kTile = 8;  // whose lines stay in the first cache
+void TakeLowerTriangle(int64_t n, T* matrix) {
   for (int64_t row = 0; row < n; row += kTile) {
-    for (int64_t column = 0; column < n; column += kTile) {
-      for (int64_t i = row; i < std::min(row + kTile, n); ++i) {
-        for (int64_t j = column; j < std::min(column + kTile, n); ++j) {
-          matrix[i * n + j] = T(rows[j * n + i]);
+    const int64_t last = std::min(row + kTile, n);
+    for (int64_t column = 0; column <= row; column += kTile) {
+      for (int64_t j = column; j < std::min(column + kTile, n); ++j) {
+        for (int64_t i = std::max(row, j + 1); i < last; ++i) {
+          matrix[j * n + i] = matrix[i * n + j];
+          matrix[i * n + j] = Conjugate(matrix[i * n + j]);
         }
       }
+    }
+    for (int64_t i = row; i < last; ++i) matrix[i * n + i] = T(RealPart(matrix[i * n + i]));
+  }
+}
+
+// Column j becomes row order[j] of `rows`.
+template <typename T>
+void SetColumns(int64_t n, const double* rows, const int64_t* order, T* matrix) {
+  for (int64_t row = 0; row < n; row += kTile) {
+    const int64_t last = std::min(row + kTile, n);
+    for (int64_t j = 0; j < n; ++j) {
+      const double* const from = rows + order[j] * n;
+      for (int64_t i = row; i < last; ++i) matrix[i * n + j] = T(from[i]);
     }
   }
 }
@@ -157,27 +208,22 @@ void SetTransposed(int64_t n, const double* rows, T* matrix) {
 template <typename T>
 bool DecomposeSelfAdjoint(int64_t n, bool vectors, T* matrix, double* values, T* memory,
                           Stop* stop) {
-  for (int64_t i = 0; i < n; ++i) {
-    matrix[i * n + i] = T(RealPart(matrix[i * n + i]));
-    for (int64_t j = 0; j < i; ++j) {
-      matrix[j * n + i] = matrix[i * n + j];
-      matrix[i * n + j] = Conjugate(matrix[i * n + j]);
-    }
-  }
+  TakeLowerTriangle(n, matrix);
   int exponent = 0;
   if (!ScaleToOne(n * n, matrix, &exponent)) return false;
   T* const taus = memory + n * n;
-  T* const partners = taus + n;
+  T* const sums = taus + n;
+  T* const partners = sums + kProductParts * n;
   T* const triangle = partners + kMostReflectors * n;
   auto* const e = reinterpret_cast<double*>(triangle + TriangleNumbers(kMostReflectors));
-  const Reduction<T> reduction = {n, matrix, values, e, memory, taus, partners};
+  const Reduction<T> reduction = {n, matrix, values, e, memory, taus, sums, partners};
   MakeTridiagonal(reduction, stop);
-  double* const rows = vectors ? e + n : nullptr;
-  if (!DecomposeTridiagonal(n, values, e, rows, e + n + n * n, stop)) return false;
+  TridiagonalVectors rows = {};
+  if (!DecomposeTridiagonal(n, values, e, e + n, vectors ? &rows : nullptr, stop)) return false;
   const double scale = std::ldexp(1.0, exponent);
   for (int64_t i = 0; i < n; ++i) values[i] *= scale;
   if (vectors) {
-    SetTransposed(n, rows, matrix);
+    SetColumns(n, rows.rows, rows.order, matrix);
     MultiplyByQ(reduction, triangle, matrix, stop);
   }
   return true;

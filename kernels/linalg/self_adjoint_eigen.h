@@ -10,12 +10,15 @@
 
 namespace millstream::kernels {
 
+// Of a large matrix with a vector, which threads share.
+inline constexpr int64_t kProductParts = 4;
+
 // The elements of T that the computation takes besides the matrix.
 template <typename T>
 constexpr int64_t SelfAdjointEigenNumbers(int64_t n, bool vectors) {
   constexpr int64_t kNumbers = std::is_same_v<T, double> ? 1 : 2;  // of an element
-  const int64_t of_tridiagonal = n + (vectors ? n * n + TridiagonalEigenNumbers(n) : 0);
-  return n * n + (kMostReflectors + 1) * n + TriangleNumbers(kMostReflectors) +
+  const int64_t of_tridiagonal = n + (vectors ? TridiagonalEigenNumbers(n) : 0);
+  return n * n + (kMostReflectors + kProductParts + 1) * n + TriangleNumbers(kMostReflectors) +
          (of_tridiagonal + kNumbers - 1) / kNumbers;
 }
 

@@ -168,9 +168,9 @@ class Parts {
 
 }  // namespace
 
-bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* rows, double* memory,
-                          Stop* stop) {
-  if (rows == nullptr) {
+bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* memory,
+                          TridiagonalVectors* vectors, Stop* stop) {
+  if (vectors == nullptr) {
     if (!DiagonalizeByQl(n, d, e, {}, stop)) return false;
     std::sort(d, d + n);
     return true;
@@ -184,10 +184,7 @@ bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* rows, double*
   for (int64_t i = 0; i < n; ++i) work.order[i] = i;
   std::sort(work.order, work.order + n,
             [&](int64_t i, int64_t j) { return d[i] != d[j] ? d[i] < d[j] : i < j; });
-  for (int64_t i = 0; i < n; ++i) {
-    const double* const row = work.rows + work.order[i] * n;
-    std::copy(row, row + n, rows + i * n);
-  }
+  *vectors = {work.rows, work.order};
   std::sort(d, d + n);
   return true;
 }

@@ -11,11 +11,18 @@ namespace millstream::kernels {
 // The numbers that the computation of vectors takes.
 constexpr int64_t TridiagonalEigenNumbers(int64_t n) { return 3 * n * n + 8 * n; }
 
+// The vector, a row of `rows`, that belongs to place i of `order`.
+struct TridiagonalVectors {
+  const double* rows;
+  const int64_t* order;
+};
+
 // Replaces d, the diagonal, by the eigenvalues in ascending order. The other diagonal is e, which
 // has n elements and is destroyed. The size of the largest element of the matrix is about one. If
-// `rows` is not null, its row i becomes the vector of value i. False if the iteration does not end.
-bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* rows, double* memory,
-                          Stop* stop);
+// `vectors` is not null, row vectors->order[i], in `memory`, becomes the vector of value i. False
+// if the iteration does not end.
+bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* memory,
+                          TridiagonalVectors* vectors, Stop* stop);
 
 }  // namespace millstream::kernels
 
