@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "distributed_runtime/grpc/look_time.h"
 #include "distributed_runtime/grpc/turn.h"
 
 namespace millstream::network {
@@ -19,6 +20,9 @@ constexpr int64_t kHelpPatienceMillis = 1;
 struct Reading {
   grpc_completion_queue* queue = nullptr;
   Turn turn;
+  // Of who has the turn. Helpers are answered soon, which says nothing of the next request.
+  LookTime background_look;
+  LookTime helper_look;
 };
 
 // The event that the calling thread completes.
@@ -45,7 +49,32 @@ bool StartThread(Reading* reading) {
 
 bool IsPast(gpr_timespec time) { return gpr_time_cmp(gpr_now(GPR_CLOCK_MONOTONIC), time) >= 0; }
 
-grpc_event Next(const Reading& reading, gpr_timespec deadline) {
+// What there is now, without a wait.
+grpc_event NextNow(const Reading& reading) {
+  return grpc_completion_queue_next(reading.queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), nullptr);
+}
+
+// Looks for an event. GRPC_QUEUE_TIMEOUT: there was none. What a helper waits for may come by
+// another thread meanwhile; it is a short time.
+grpc_event Look(const Reading& reading, LookTime* time) {
+  const BusyThread busy;
+  grpc_event event{};
+  event.type = GRPC_QUEUE_TIMEOUT;
+  if (!BusyThread::MayLook()) return event;
+  const int64_t nanos = time->Begin();
+  if (nanos == 0) return event;
+  const gpr_timespec end =
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN));
+  do {
+    event = NextNow(reading);
+  } while (event.type == GRPC_QUEUE_TIMEOUT && !IsPast(end));
+  time->End(event.type != GRPC_QUEUE_TIMEOUT);
+  return event;
+}
+
+grpc_event Next(const Reading& reading, LookTime* time, gpr_timespec deadline) {
+  const grpc_event event = Look(reading, time);
+  if (event.type != GRPC_QUEUE_TIMEOUT) return event;
   return grpc_completion_queue_next(reading.queue, deadline, nullptr);
 }
 
@@ -53,6 +82,7 @@ grpc_event Next(const Reading& reading, gpr_timespec deadline) {
 bool Complete(Reading* reading, Turn::Number turn, const grpc_event& event, bool is_in_background) {
   if (event.type != GRPC_OP_COMPLETE) return true;
   if (reading->turn.BeginCompletion(turn) && !StartThread(reading)) reading->turn.HasNotStarted();
+  const BusyThread busy;
   const Completing outer = std::exchange(t_completing, {turn, is_in_background});
   static_cast<Completion*>(event.tag)->Complete(event.success != 0);
   t_completing = outer;
@@ -65,7 +95,8 @@ void ReadInBackground(Reading* reading) {
     if (turn == 0) return;
     bool has_turn = true;
     while (has_turn) {
-      const grpc_event event = Next(*reading, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+      const grpc_event event =
+          Next(*reading, &reading->background_look, gpr_inf_future(GPR_CLOCK_MONOTONIC));
       has_turn = Complete(reading, turn, event, /*is_in_background=*/true);
     }
   }
@@ -109,7 +140,7 @@ void Help(millstream_is_done is_done, void* user) {
     if (turn == 0) return;
     bool has_turn = true;
     while (has_turn && is_done(user) == 0) {
-      const grpc_event event = Next(*reading, end);
+      const grpc_event event = Next(*reading, &reading->helper_look, end);
       has_turn = Complete(reading, turn, event, /*is_in_background=*/false);
       // Events may come without end, and none of them be the answer.
       if (has_turn && IsPast(end) && is_done(user) == 0) {
