@@ -2,7 +2,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -56,6 +55,11 @@ bool BusyThread::MayLook() {
 bool BriefLook::Look(absl::FunctionRef<bool()> found) {
   if (!BusyThread::MayLook()) return found();
   if (looks_++ % kWholeEvery == 0) next_ = kMost;
+  if (next_.count() == 0) {
+    if (!found()) return false;
+    next_ = kMost;
+    return true;
+  }
   const Clock::time_point end = Clock::now() + next_;
   do {
     for (int i = 0; i < kLooksPerClock; ++i) {
@@ -66,7 +70,7 @@ bool BriefLook::Look(absl::FunctionRef<bool()> found) {
       Pause();
     }
   } while (Clock::now() < end);
-  next_ = std::max(next_ / 2, kLeast);
+  next_ = next_ >= 2 * kLeast ? next_ / 2 : std::chrono::nanoseconds(0);
   return false;
 }
 

@@ -15,8 +15,8 @@ namespace millstream {
 // - A thread looks only while fewer threads of the process than there are cores, itself among them,
 //   handle messages or look (BusyThread): on two cores, one may.
 // - What other processes do is learned: a look that finds nothing halves the time of the next one,
-//   from 40 µs down to 1 µs, and one that finds something sets it to 40 µs. One of 64 looks takes
-//   the whole time, so that a quiet machine is noticed.
+//   from 40 µs down to 1 µs, and after that a thread looks once. One that finds something sets it
+//   to 40 µs. One of 64 looks takes the whole time, so that a quiet machine is noticed.
 // Not thread-safe.
 class BriefLook {
  public:

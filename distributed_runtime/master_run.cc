@@ -68,12 +68,21 @@ Status MasterRun::Start(absl::Span<const Tensor> feeds, int64_t timeout_ms,
   feeds_ = feeds;
   timeout_ms_ = timeout_ms;
   running_ = std::move(running);
+  // Requests without tensors differ in nothing but the feeds, which are mostly the same.
+  Payload request;
+  const std::vector<bool>* needed = nullptr;  // the feeds in it
   for (size_t s = 0; s < step_->shares.size(); ++s) {
-    if (step_->shares[s].exchange.num_requested[0] > 0) continue;
-    const Status sent = SendRound(s, 0, {});
-    if (sent.ok()) continue;
-    Fail(sent);
-    return sent;
+    const TaskShare& share = step_->shares[s];
+    if (share.exchange.num_requested[0] > 0) continue;
+    if (needed == nullptr || *needed != share.needs_feed) {
+      const Status encoded = EncodeBegin(s, {}, &request);
+      if (!encoded.ok()) {
+        Fail(encoded);
+        return encoded;
+      }
+      needed = &share.needs_feed;
+    }
+    Send(s, 0, request);
   }
   return absl::OkStatus();
 }
@@ -107,24 +116,27 @@ bool MasterRun::HasRound(size_t share, int round) const {
   return !error_.ok() || !progress.has_begun || progress.has_answered || progress.answers > round;
 }
 
-// Does nothing if the run has failed.
 Status MasterRun::SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried) {
   Payload payload;
   MS_RETURN_IF_ERROR(round == 0 ? EncodeBegin(share, carried, &payload)
                                 : EncodeContinue(round, carried, &payload));
+  Send(share, round, std::move(payload));
+  return absl::OkStatus();
+}
+
+void MasterRun::Send(size_t share, int round, Payload request) {
   {
     absl::MutexLock lock(&mutex_);
-    if (!error_.ok()) return absl::OkStatus();
+    if (!error_.ok()) return;
     shares_[share].has_begun = true;
   }
   StartRequest(
       step_->shares[share].channel.get(), round == 0 ? "RunGraph" : "ContinueStep",
-      std::move(payload), absl::InfiniteFuture(),
+      std::move(request), absl::InfiniteFuture(),
       [self = shared_from_this(), share](const Status& status, PayloadReader* response) {
         self->TakeResponse(share, status, response);
       },
       awaits_answers_);
-  return absl::OkStatus();
 }
 
 Status MasterRun::EncodeBegin(size_t share, const std::vector<CarriedParcel>& carried,
@@ -177,7 +189,7 @@ void MasterRun::TakeResponse(size_t share, const Status& status, PayloadReader* 
     }
     MS_ASSIGN_OR_RETURN(carried, DecodeCarried(message.carried(), response));
     absl::MutexLock lock(&mutex_);
-    if (message.has_report()) shares_[share].report.Swap(message.mutable_report());
+    if (message.has_report()) shares_[share].report.reset(message.release_report());
     const size_t count = std::min(fetches.size(), fetches_.size());
     for (size_t i = 0; i < count; ++i) {
       if (fetches[i].has_value()) fetches_[i] = std::move(fetches[i]);
@@ -257,7 +269,9 @@ void MasterRun::Fail(const Status& error) {
 std::vector<proto::StepReportRecord> MasterRun::TakeReports() {
   std::vector<proto::StepReportRecord> reports(step_->shares.size());
   absl::MutexLock lock(&mutex_);
-  for (size_t s = 0; s < reports.size(); ++s) reports[s].Swap(&shares_[s].report);
+  for (size_t s = 0; s < reports.size(); ++s) {
+    if (shares_[s].report != nullptr) reports[s].Swap(shares_[s].report.get());
+  }
   return reports;
 }
 

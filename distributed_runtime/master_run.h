@@ -97,8 +97,10 @@ class MasterRun final : public StepCarrier, public std::enable_shared_from_this<
     int answers = 0;                                    // to requests of rounds
     bool has_answered = false;                          // its part has ended
     std::vector<std::vector<CarriedParcel>> collected;  // by round, for the request
-    proto::StepReportRecord report;
+    std::unique_ptr<proto::StepReportRecord> report;    // null: there is none
   };
+  // Sends a request of the share. Does nothing if the run has failed.
+  void Send(size_t share, int round, Payload request) ABSL_LOCKS_EXCLUDED(mutex_);
   Status SendRound(size_t share, int round, const std::vector<CarriedParcel>& carried)
       ABSL_LOCKS_EXCLUDED(mutex_);
   Status EncodeBegin(size_t share, const std::vector<CarriedParcel>& carried, Payload* payload);

@@ -14,6 +14,12 @@ namespace {
 constexpr char kTaskPayload[] = "millstream/task";
 constexpr char kGraphPayload[] = "millstream/graph";
 
+// The status at the beginning of a response without an error.
+const Payload& OkAnswer() {
+  static const auto* const answer = new Payload(EncodeMessage(proto::StatusMessage()));
+  return *answer;
+}
+
 // Reads the status at the beginning of a response.
 Status ReadStatus(PayloadReader* response) {
   proto::StatusMessage message;
@@ -117,14 +123,15 @@ Status CheckMessageVersion(int version, absl::string_view task, absl::string_vie
 }
 
 void Reply::Give(Payload message) const {
-  Payload response = EncodeMessage(proto::StatusMessage());
+  Payload response = OkAnswer();
   for (const Slice& slice : message.slices()) response.Append(slice);
   respond_(absl::OkStatus(), std::move(response));
 }
 
 void Reply::Give(const Status& status) const {
+  if (status.ok()) return respond_(absl::OkStatus(), OkAnswer());
   proto::StatusMessage message;
-  if (!status.ok()) EncodeStatus(status, &message);
+  EncodeStatus(status, &message);
   respond_(absl::OkStatus(), EncodeMessage(message));
 }
 

@@ -12,20 +12,20 @@ namespace {
 // In bytes: to send a larger one may take long, in which others read.
 constexpr size_t kLargeAnswer = size_t{64} << 10;
 
-// `fetches` is null if the part has not ended.
+// `fetches` is null if the part has not ended; `report` if nothing was asked, else it is taken.
 StatusOr<Payload> AnswerOf(const std::vector<CarriedParcel>& sent, bool shortens,
-                           const std::vector<Tensor>* fetches,
-                           const proto::StepReportRecord* report) {
+                           const std::vector<Tensor>* fetches, proto::StepReportRecord* report) {
   proto::RunGraphResponse response;
   TensorWriter writer;
   if (fetches != nullptr) {
     response.set_done(true);
-    if (report->ByteSizeLong() > 0) *response.mutable_report() = *report;
+    if (report != nullptr) response.mutable_report()->Swap(report);
     for (const Tensor& fetch : *fetches) {
       MS_RETURN_IF_ERROR(writer.Add(fetch, response.add_fetches()));
     }
   }
   MS_RETURN_IF_ERROR(EncodeCarried(sent, shortens, &writer, response.mutable_carried()));
+  if (report == nullptr) return writer.Finish(response);
   return writer.FinishLarge(response);  // a report may have graphs
 }
 
@@ -100,20 +100,22 @@ bool StepReplies::HasRound(int round) const {
 }
 
 void StepReplies::SetReport(const StepReport& report) {
+  auto record = std::make_unique<proto::StepReportRecord>();
+  EncodeReport(report, record.get());
   absl::MutexLock lock(&mutex_);
-  EncodeReport(report, &report_);
+  report_ = std::move(record);
 }
 
 void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) {
   absl::flat_hash_map<int, Reply> replies;
   std::vector<CarriedParcel> sent;
-  proto::StepReportRecord report;
+  std::unique_ptr<proto::StepReportRecord> report;
   {
     absl::MutexLock lock(&mutex_);
     if (has_ended_) return;
     has_ended_ = true;
     ended_ = status;
-    report.Swap(&report_);
+    report = std::move(report_);
     replies.swap(replies_);
     sent.swap(sent_);
   }
@@ -125,7 +127,7 @@ void StepReplies::End(const Status& status, const std::vector<Tensor>& fetches) 
       continue;
     }
     has_given = true;
-    Give(reply, AnswerOf(sent, shortens_, &fetches, &report));
+    Give(reply, AnswerOf(sent, shortens_, &fetches, report.get()));
   }
 }
 

@@ -60,7 +60,7 @@ class StepReplies final : public StepCarrier {
   int round_ ABSL_GUARDED_BY(mutex_) = 0;                            // of the part
   absl::flat_hash_map<int, Reply> replies_ ABSL_GUARDED_BY(mutex_);  // to be given, by round
   std::vector<CarriedParcel> sent_ ABSL_GUARDED_BY(mutex_);          // in this round
-  proto::StepReportRecord report_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<proto::StepReportRecord> report_ ABSL_GUARDED_BY(mutex_);  // null: not asked for
 };
 
 }  // namespace millstream
