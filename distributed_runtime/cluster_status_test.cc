@@ -69,6 +69,19 @@ class ClusterStatusTest : public ClusterTest {
   }
 };
 
+// Constants give it, and so the task that reads it computes it, too.
+TEST_F(ClusterStatusTest, ATaskWhoseNodesAllStandElsewhereHasNoPartOfTheStep) {
+  const Tensor ones = Tensor::Vector<float>(std::vector<float>(512, 1.0f));
+  const Output lasting = On(1, "Neg", {Constant(ones)});
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(512));
+  const Output sum = On(0, "AddV2", {lasting, x});
+  session = Open(0);
+  EXPECT_EQ(Elements<float>(Value(sum, {{x, ones}}))[511], 0);
+  EXPECT_EQ(StatusOf(0).led_steps(), 1);
+  EXPECT_EQ(StatusOf(1).steps(), 0);
+  EXPECT_EQ(StatusOf(1).graphs(), 0);
+}
+
 TEST_F(ClusterStatusTest, TasksCountStepsAndBytes) {
   const Output x = Placeholder("x", DataType::kFloat, PartialShape::Vector(100));
   const Output y = On(1, "Square", {x});

@@ -184,7 +184,8 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
   return absl::IsDeadlineExceeded(first) ? absl::UnavailableError(first.message()) : first;
 }
 
-// The tasks other than this one that have parts of the step.
+// The tasks other than this one that have parts of the step. A part may be empty, because all its
+// nodes stand where they are read (lasting_values.h): it needs no message.
 StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph,
                                                          bool* runs_here) const {
   std::vector<TaskShare> shares;
@@ -195,6 +196,7 @@ StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph
       *runs_here = true;
       continue;
     }
+    if (part.pruned.nodes.empty()) continue;
     TaskShare* share = nullptr;
     for (TaskShare& one : shares) {
       if (one.name == name) share = &one;

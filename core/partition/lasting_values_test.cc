@@ -70,6 +70,17 @@ class LastingValuesTest : public DynamicTest {
   Output few_;
 };
 
+// As deep as no stack is that a function calls itself on.
+TEST_F(LastingValuesTest, AChainOfAnyLengthStandsWhereItIsRead) {
+  constexpr int kLength = 100'000;
+  Output value = many_;
+  for (int i = 0; i < kLength; ++i) value = On(1, "Neg", {value});
+  const PartitionedGraph cut = Cut(ReadOnZero(value));
+  EXPECT_THAT(cut.transfers, IsEmpty());
+  ASSERT_FALSE(cut.parts.empty());
+  EXPECT_GE(cut.parts[0].pruned.nodes.size(), size_t{kLength});
+}
+
 TEST_F(LastingValuesTest, AValueOfConstantsStandsWhereItIsRead) {
   const Output value = On(1, "Neg", {many_});
   const PartitionedGraph cut = Cut(ReadOnZero(value));

@@ -65,7 +65,7 @@ class Partitioner {
   StatusOr<Output> InputOn(const Output& source, int device, bool in_host);
   StatusOr<const Node*> ControlOn(const Node* source, int device);
   StatusOr<Output> FeedStub(const Output& feed, int device);
-  StatusOr<const Node*> CopyOn(const Node* node, int device);
+  const Node* CopyOn(const Node* node, int device);
   StatusOr<const Node*> Receive(const Crossing& crossing);
   StatusOr<std::vector<const Node*>> StartOf(const Crossing& crossing) const;
   Status AddSends(const Node* node);
@@ -251,26 +251,40 @@ StatusOr<const Node*> Partitioner::Receive(const Crossing& crossing) {
   return receive;
 }
 
-StatusOr<const Node*> Partitioner::CopyOn(const Node* node, int device) {
-  auto found = copies_.find({node, device});
-  if (found != copies_.end()) return found->second;
-  std::vector<Output> inputs;
-  for (const Output& input : node->inputs()) {
-    MS_ASSIGN_OR_RETURN(const Node* source, CopyOn(input.node, device));
-    inputs.push_back(source->output(input.index));
+// Depth first, without recursion: a chain of such nodes may be longer than a stack is deep.
+const Node* Partitioner::CopyOn(const Node* node, int device) {
+  std::vector<const Node*> missing = {node};
+  while (!missing.empty()) {
+    const Node* const next = missing.back();
+    if (copies_.contains({next, device})) {
+      missing.pop_back();
+      continue;
+    }
+    std::vector<Output> inputs;
+    const size_t before = missing.size();
+    for (const Output& input : next->inputs()) {
+      const auto found = copies_.find({input.node, device});
+      if (found == copies_.end()) {
+        missing.push_back(input.node);
+      } else {
+        inputs.push_back(found->second->output(input.index));
+      }
+    }
+    if (missing.size() > before) {
+      std::reverse(missing.begin() + before, missing.end());  // the first input first
+      continue;
+    }
+    missing.pop_back();
+    const Node* const copy = PartOf(device).graph->AddCopy(*next, std::move(inputs), {});
+    copies_[{next, device}] = copy;
+    Append(device, copy);
   }
-  const Node* const copy = PartOf(device).graph->AddCopy(*node, std::move(inputs), {});
-  copies_[{node, device}] = copy;
-  Append(device, copy);
-  return copy;
+  return copies_.at({node, device});
 }
 
 StatusOr<Output> Partitioner::InputOn(const Output& source, int device, bool in_host) {
   if (fed_.contains(source)) return FeedStub(source, device);
-  if (IsCopied(source.node)) {
-    MS_ASSIGN_OR_RETURN(const Node* copy, CopyOn(source.node, device));
-    return copy->output(source.index);
-  }
+  if (IsCopied(source.node)) return CopyOn(source.node, device)->output(source.index);
   auto copy = copies_.find({source.node, device});
   if (copy != copies_.end()) return copy->second->output(source.index);
   MS_ASSIGN_OR_RETURN(const Node* receive, Receive(Crossing{source, device, in_host}));
@@ -422,9 +436,8 @@ Status Partitioner::AddSignature() {
     auto placed = index_.find(target);
     if (placed == index_.end()) continue;  // a fed placeholder
     const int device = DeviceOf(target);
-    MS_ASSIGN_OR_RETURN(const Node* copy,
-                        IsCopied(target) ? CopyOn(target, device)
-                                         : StatusOr<const Node*>(copies_.at({target, device})));
+    const Node* const copy =
+        IsCopied(target) ? CopyOn(target, device) : copies_.at({target, device});
     PartOf(device).signature.targets.push_back(copy);
   }
   // Feeds last: by now it is known who reads them.
