@@ -41,7 +41,13 @@ void GiveNothing(const Reply& reply, const Status& status) {
 
 }  // namespace
 
-StepReplies::~StepReplies() { End(errors::Cancelled("the task has forgotten the step"), {}); }
+StepReplies::~StepReplies() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (has_ended_) return;
+  }
+  End(errors::Cancelled("the task has forgotten the step"), {});
+}
 
 void StepReplies::Begin(std::shared_ptr<const StepExchange> exchange, bool shortens) {
   exchange_ = std::move(exchange);
