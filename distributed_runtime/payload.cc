@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "distributed_runtime/streamed_copy.h"
+
 namespace millstream {
 
 void Payload::Append(std::string bytes) {
@@ -19,10 +21,15 @@ Status PayloadReader::Read(char* out, size_t size) {
     return errors::InvalidArgument("a message of a task ends too early: expected ", size,
                                    " further bytes, got ", left());
   }
+  const bool is_streamed = size >= kLeastStreamed;
   while (size > 0) {
     const Slice& slice = payload_.slices()[slice_];
     const size_t part = std::min(size, slice.size - offset_);
-    std::memcpy(out, slice.data + offset_, part);
+    if (is_streamed) {
+      StreamCopy(slice.data + offset_, part, out);
+    } else {
+      std::memcpy(out, slice.data + offset_, part);
+    }
     out += part;
     size -= part;
     read_ += part;
@@ -31,6 +38,7 @@ Status PayloadReader::Read(char* out, size_t size) {
     ++slice_;
     offset_ = 0;
   }
+  if (is_streamed) EndStreaming();
   return absl::OkStatus();
 }
 
