@@ -55,7 +55,8 @@ typedef struct millstream_network_table {
   /* Starts a call, which ends at the latest at `deadline_ns` since 1970; negative: never. Gives a
    * handle for cancel, which free_call frees, before or after the call has ended. An urgent call
    * does not wait behind others. Where the connection breaks that it has, the peer is lost: all
-   * other calls of the channel end, too, with MILLSTREAM_NETWORK_PEER_LOST. */
+   * other calls of the channel end, too, with MILLSTREAM_NETWORK_PEER_LOST. A call whose own
+   * connection breaks ends so by itself. */
   void* (*start)(void* channel, const char* method, int32_t is_urgent, millstream_slice* slices,
                  size_t n, int64_t deadline_ns, millstream_call_done done, void* user);
   void (*cancel)(void* call);

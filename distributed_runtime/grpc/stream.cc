@@ -1,5 +1,7 @@
 #include "distributed_runtime/grpc/stream.h"
 
+#include <grpc/support/alloc.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -82,6 +84,8 @@ class Stream {
   void OnEnd(bool ok);
   // Ends the call by the status with which the stream has ended.
   void EndByStatus(const ClientCall& call);
+  // Whether the stream was on a connection.
+  bool HadConnection() const;
   // REQUIRES: the line's mutex is held.
   ClientCallRef TakeCall() {
     call_->stream = nullptr;
@@ -238,8 +242,19 @@ void Stream::OnEnd(bool ok) {
   delete this;
 }
 
+// gRPC names the other end of the connection; without one, what the channel was made for.
+bool Stream::HadConnection() const {
+  char* const peer = grpc_call_get_peer(core_);
+  char* const target = grpc_channel_get_target(line_->channel());
+  const bool had_connection = std::string(peer) != target;
+  gpr_free(target);
+  gpr_free(peer);
+  return had_connection;
+}
+
+// The urgent line may be the later one to notice that the peer has gone.
 void Stream::EndByStatus(const ClientCall& call) {
-  if (has_lost_peer_) {
+  if (has_lost_peer_ || (code_ == GRPC_STATUS_UNAVAILABLE && HadConnection())) {
     return EndWithError(call, GRPC_STATUS_UNAVAILABLE, MILLSTREAM_NETWORK_PEER_LOST);
   }
   if (code_ == GRPC_STATUS_OK) {
