@@ -32,6 +32,23 @@ TEST_F(ClusterTest, AStepRunsOverBothTasks) {
   }
 }
 
+// Nothing is computed for it in its task.
+TEST_F(ClusterTest, WhatIsFedIsFetchedInATaskThatComputesNothing) {
+  build.set_device("/job:worker/task:1");
+  const Output there = Constant(1.0f);
+  build.set_device("");
+  const Output x = Placeholder("x", DataType::kFloat, PartialShape::Scalar());
+  build.set_control_inputs({there.node});
+  const Output y = On(0, "Neg", {x});
+  build.set_control_inputs({});
+  session = Open(0);
+  const StatusOr<std::vector<Tensor>> run =
+      Run({there, y}, {{there, Tensor::Scalar<float>(5)}, {x, Tensor::Scalar<float>(2)}});
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_THAT(Elements<float>((*run)[0]), ElementsAre(5));
+  EXPECT_THAT(Elements<float>((*run)[1]), ElementsAre(-2));
+}
+
 TEST_F(ClusterTest, DevicesOfBothTasksAreListedThoseOfTheMasterFirst) {
   session = Open(1);
   std::vector<std::string> names;

@@ -185,7 +185,8 @@ Status MasterSession::BeginInTasks(const std::vector<size_t>& tasks,
 }
 
 // The tasks other than this one that have parts of the step. A part may be empty, because all its
-// nodes stand where they are read (lasting_values.h): it needs no message.
+// nodes stand where they are read (lasting_values.h): it needs no message, unless a tensor is
+// fetched there that is fed.
 StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph,
                                                          bool* runs_here) const {
   std::vector<TaskShare> shares;
@@ -196,7 +197,7 @@ StatusOr<std::vector<TaskShare>> MasterSession::SharesOf(const Executable& graph
       *runs_here = true;
       continue;
     }
-    if (part.pruned.nodes.empty()) continue;
+    if (part.pruned.nodes.empty() && part.fetches.empty()) continue;
     TaskShare* share = nullptr;
     for (TaskShare& one : shares) {
       if (one.name == name) share = &one;
