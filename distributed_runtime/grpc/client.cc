@@ -29,6 +29,14 @@ constexpr int kLastBackoffMs = 1000;
 // Its machine may be busy, or far away.
 constexpr int kConnectPatienceMs = 2000;
 
+// What a line to the address is made for. gRPC names the other end of a connection "unix:/a/path",
+// and a line's target must be another text (Stream::HadConnection).
+std::string TargetOf(const std::string& address) {
+  const std::string scheme = "unix:";
+  if (address.rfind(scheme + "/", 0) != 0 || address.rfind(scheme + "//", 0) == 0) return address;
+  return scheme + "//" + address.substr(scheme.size());
+}
+
 // Two lines to a peer. What is urgent would wait behind tensors on the same one. When the urgent
 // line breaks, the peer is lost. That it cannot be made says nothing: on a network that is far away
 // or full, that takes several tries while the other line works.
@@ -127,7 +135,7 @@ std::shared_ptr<Line> ClientChannel::NewLine(bool is_urgent) const {
       credentials_ == nullptr
           ? grpc_lame_client_channel_create(address_.c_str(), GRPC_STATUS_INVALID_ARGUMENT,
                                             "the credentials of the cluster cannot be used")
-          : grpc_channel_create(address_.c_str(), credentials_.get(), &list);
+          : grpc_channel_create(TargetOf(address_).c_str(), credentials_.get(), &list);
   return std::make_shared<Line>(channel, authorization_);
 }
 

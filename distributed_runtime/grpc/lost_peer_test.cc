@@ -12,7 +12,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "distributed_runtime/grpc/client.h"
 #include "distributed_runtime/grpc/queue.h"
 #include "distributed_runtime/grpc/server.h"
 #include "distributed_runtime/grpc/stream.h"
@@ -107,12 +109,18 @@ class Link {
 // A server that does not answer.
 class SilentServer {
  public:
-  SilentServer() { server_ = Serve("127.0.0.1:0", &Handle, this, &port_); }
-  ~SilentServer() { StopServer(server_); }
+  explicit SilentServer(const char* address = "127.0.0.1:0") {
+    server_ = Serve(address, &Handle, this, &port_);
+  }
+  ~SilentServer() { Stop(); }
   SilentServer(const SilentServer&) = delete;
   SilentServer& operator=(const SilentServer&) = delete;
 
+  bool is_serving() const { return server_ != nullptr; }
   int port() const { return port_; }
+  void Stop() {
+    if (server_ != nullptr) StopServer(std::exchange(server_, nullptr));
+  }
   void AwaitRequest() { has_request_.Await(); }
 
  private:
@@ -127,7 +135,29 @@ class SilentServer {
   Signal has_request_;
 };
 
-// A call on a line of its own, and how it has ended.
+// How a call has ended.
+class CallEnd {
+ public:
+  static void Done(void* user, int32_t code, const char* message, millstream_slice* /*slices*/,
+                   size_t /*n*/) {
+    auto* const end = static_cast<CallEnd*>(user);
+    end->code_ = code;
+    end->message_ = message;
+    end->has_ended_.Give();
+  }
+  int32_t AwaitCode() {
+    has_ended_.Await();
+    return code_;
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  int32_t code_ = 0;     // by Done
+  std::string message_;  // likewise
+  Signal has_ended_;
+};
+
+// A call on a line of its own.
 class LoneCall {
  public:
   explicit LoneCall(int port) {
@@ -136,34 +166,20 @@ class LoneCall {
     const std::string address = "127.0.0.1:" + std::to_string(port);
     line_ = std::make_shared<Line>(grpc_channel_create(address.c_str(), credentials, nullptr), "");
     grpc_channel_credentials_release(credentials);
-    call_->done = &Done;
-    call_->user = this;
+    call_->done = &CallEnd::Done;
+    call_->user = &end_;
     call_->line = line_;
     line_->Start(call_, "Wait", nullptr, 0, /*deadline_ns=*/-1);
   }
   LoneCall(const LoneCall&) = delete;
   LoneCall& operator=(const LoneCall&) = delete;
 
-  int32_t AwaitCode() {
-    has_ended_.Await();
-    return code_;
-  }
-  const std::string& message() const { return message_; }
+  CallEnd& end() { return end_; }
 
  private:
-  static void Done(void* user, int32_t code, const char* message, millstream_slice* /*slices*/,
-                   size_t /*n*/) {
-    auto* const call = static_cast<LoneCall*>(user);
-    call->code_ = code;
-    call->message_ = message;
-    call->has_ended_.Give();
-  }
-
+  CallEnd end_;
   std::shared_ptr<Line> line_;
   const ClientCallRef call_ = std::make_shared<ClientCall>();
-  int32_t code_ = 0;     // by Done
-  std::string message_;  // likewise
-  Signal has_ended_;
 };
 
 TEST(LostPeerTest, ACallWhoseConnectionEndsSaysThatThePeerIsLost) {
@@ -172,8 +188,28 @@ TEST(LostPeerTest, ACallWhoseConnectionEndsSaysThatThePeerIsLost) {
   LoneCall call(link.port());
   server.AwaitRequest();
   link.Cut();
-  EXPECT_EQ(call.AwaitCode(), GRPC_STATUS_UNAVAILABLE);
-  EXPECT_EQ(call.message(), MILLSTREAM_NETWORK_PEER_LOST);
+  EXPECT_EQ(call.end().AwaitCode(), GRPC_STATUS_UNAVAILABLE);
+  EXPECT_EQ(call.end().message(), MILLSTREAM_NETWORK_PEER_LOST);
+}
+
+// Here the end of the connection has another name than the address, too. Of an urgent call nothing
+// but the call itself says it.
+TEST(LostPeerTest, ACallThroughASocketInAFileSaysSoWhenTheServerStops) {
+  ASSERT_EQ(chdir(testing::TempDir().c_str()), 0);
+  // The name of a socket is short, and that of the folder may be long.
+  const char* const address = "unix:/proc/self/cwd/lost_peer";
+  SilentServer server(address);
+  ASSERT_TRUE(server.is_serving());
+  CallEnd end;
+  void* const channel = Connect(address);
+  void* const call = StartCall(channel, "Wait", /*is_urgent=*/1, nullptr, 0, /*deadline_ns=*/-1,
+                               &CallEnd::Done, &end);
+  server.AwaitRequest();
+  server.Stop();
+  EXPECT_EQ(end.AwaitCode(), GRPC_STATUS_UNAVAILABLE);
+  EXPECT_EQ(end.message(), MILLSTREAM_NETWORK_PEER_LOST);
+  FreeCall(call);
+  Disconnect(channel);
 }
 
 TEST(LostPeerTest, ACallThatHasNotFoundThePeerSaysThatItCannotBeReached) {
@@ -183,8 +219,8 @@ TEST(LostPeerTest, ACallThatHasNotFoundThePeerSaysThatItCannotBeReached) {
     port = server.port();
   }
   LoneCall call(port);
-  EXPECT_EQ(call.AwaitCode(), GRPC_STATUS_UNAVAILABLE);
-  EXPECT_NE(call.message(), MILLSTREAM_NETWORK_PEER_LOST);
+  EXPECT_EQ(call.end().AwaitCode(), GRPC_STATUS_UNAVAILABLE);
+  EXPECT_NE(call.end().message(), MILLSTREAM_NETWORK_PEER_LOST);
 }
 
 }  // namespace
