@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <atomic>
+
 namespace millstream::network {
 namespace {
 

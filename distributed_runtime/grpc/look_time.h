@@ -2,7 +2,6 @@
 #ifndef MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_LOOK_TIME_H_
 #define MILLSTREAM_DISTRIBUTED_RUNTIME_GRPC_LOOK_TIME_H_
 
-#include <atomic>
 #include <cstdint>
 
 namespace millstream::network {

@@ -1,5 +1,12 @@
 #include "distributed_runtime/grpc/look_time.h"
 
+#include <sched.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace millstream::network {
@@ -44,6 +51,55 @@ TEST(LookTime, OneOfManyTakesTheWholeTimeWhateverHasBeenFound) {
   LookTime time;
   LookInVain(&time, LookTime::kWholeEvery);
   EXPECT_EQ(time.Begin(), LookTime::kMostNanos);
+}
+
+// As many busy threads as the test says.
+class BusyThreads {
+ public:
+  explicit BusyThreads(int count) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return busy_ == count; });
+  }
+  ~BusyThreads() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      has_ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  BusyThreads(const BusyThreads&) = delete;
+  BusyThreads& operator=(const BusyThreads&) = delete;
+
+ private:
+  void Work() {
+    const BusyThread once;
+    const BusyThread again;  // which counts no more
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++busy_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return has_ended_; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int busy_ = 0;
+  bool has_ended_ = false;
+  std::vector<std::thread> threads_;
+};
+
+TEST(BusyThread, ThreadsLookWhileFewerThanTheCoresAreBusy) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  const int cores = CPU_COUNT(&set);
+  EXPECT_TRUE(BusyThread::MayLook());
+  {
+    const BusyThreads threads(cores - 1);
+    EXPECT_TRUE(BusyThread::MayLook());
+  }
+  const BusyThreads threads(cores);
+  EXPECT_FALSE(BusyThread::MayLook());
 }
 
 }  // namespace
