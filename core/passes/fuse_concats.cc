@@ -13,6 +13,7 @@
 //   ConcatV2(GatherV2(a, i, 0), GatherV2(b, j, 0), axis) becomes _JoinedGather(a, b, i, j)
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -142,11 +143,16 @@ bool AreGathers(const StepOps& ops, const std::vector<int>& members) {
   });
 }
 
-AttrMap GatherAttrs(const StepOp& gather, int64_t count) {
+AttrMap GatherAttrs(const StepOps& ops, const std::vector<int>& members) {
+  const StepOp& first = ops.op(members.front());
   AttrMap attrs;
-  SetAttr(&attrs, "T", gather.inputs[0].dtype());
-  SetAttr(&attrs, "Tindices", gather.inputs[1].dtype());
-  SetAttr(&attrs, "N", count);
+  SetAttr(&attrs, "T", first.inputs[0].dtype());
+  SetAttr(&attrs, "Tindices", first.inputs[1].dtype());
+  SetAttr(&attrs, "N", static_cast<int64_t>(members.size()));
+  // The error of an index names the gather that it belongs to.
+  std::vector<std::string> names;
+  for (const int member : members) names.push_back(ops.op(member).node->name());
+  SetAttr(&attrs, "_nodes", std::move(names));
   return attrs;
 }
 
@@ -164,7 +170,7 @@ Status FuseAt(StepOps* ops, int i) {
   }
   if (AreGathers(*ops, members)) {
     return ReplaceByJoined(ops, i, members, kGatherArguments, kJoinedGather,
-                           GatherAttrs(first, count));
+                           GatherAttrs(*ops, members));
   }
   return absl::OkStatus();
 }

@@ -166,6 +166,22 @@ TEST_F(FuseConcatsTest, GathersThatAreReadElsewhereStay) {
   EXPECT_EQ(JoinedGathers({joined, Op("Neg", {rows})}), 0);
 }
 
+TEST_F(FuseConcatsTest, AnIndexOutOfRangeNamesItsGather) {
+  const Output params = Placeholder("params", DataType::kFloat);
+  const Output right = Placeholder("right", DataType::kInt32);
+  const Output wrong = Placeholder("wrong", DataType::kInt32);
+  const Output first = Op("GatherV2", {params, right, Constant(Tensor::Scalar<int32_t>(0))});
+  const Output second = Op("GatherV2", {params, wrong, Constant(Tensor::Scalar<int32_t>(0))});
+  const Output joined = Concat({first, second}, 1);
+  StartSession();
+  const StatusOr<std::vector<Tensor>> result =
+      Run({joined}, {{params, Numbers({7, 3})},
+                     {right, Tensor::Vector<int32_t>({0})},
+                     {wrong, Tensor::Vector<int32_t>({7})}});
+  ExpectError(result.status(), absl::StatusCode::kInvalidArgument,
+              {absl::StrCat("'", second.node->name(), "': indices[0] = 7 is not in [0, 7)")});
+}
+
 TEST_F(FuseConcatsTest, OtherGathersStay) {
   const Output indices = Indices();
   const Output rows = Rows(3, indices);

@@ -130,6 +130,15 @@ TEST(JoinedGatherTest, NamesTheIndexOutOfRange) {
   EXPECT_EQ(status.message(), "indices[1][0,1] = 3 is not in [0, 3)");
 }
 
+TEST(JoinedGatherTest, NamesTheNodeThatIsKnown) {
+  KernelTester t("_JoinedGather");
+  SetJoinedAttrs(MS_FLOAT32, MS_INT64, 2, &t);
+  t.Attr("_nodes", std::vector<std::string>{"users", "items"});
+  t.Input<float>({2, 1}, {1, 2}).Input<float>({3, 1}, {1, 2, 3});
+  t.Input<int64_t>({2}, {0, 1}).Input<int64_t>({2}, {0, -1});
+  EXPECT_EQ(t.Run().message(), "'items': indices[1] = -1 is not in [0, 3)");
+}
+
 TEST(JoinedGatherTest, ShapesThatDoNotGoTogether) {
   KernelTester t("_JoinedGather");
   SetJoinedAttrs(MS_FLOAT32, MS_INT32, 2, &t);

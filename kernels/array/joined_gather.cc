@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/indices.h"
@@ -32,9 +33,14 @@ inline void CopyRow(const char* from, uint64_t bytes, char* to) {
   for (uint64_t at = 0; at < bytes; at += kPiece) std::memcpy(to + at, from + at, kPiece);
 }
 
-// Inputs: params (N matrices), indices (N tensors of one shape).
+// Inputs: params (N matrices), indices (N tensors of one shape). Attribute: _nodes, the names of
+// the gathers that became one, which may be missing.
 class JoinedGather {
  public:
+  ms::Status Init(const ms::KernelInfo& info) {
+    return info.HasAttr("_nodes") ? info.Attr("_nodes", &nodes_) : ms::Status();
+  }
+
   ms::Status Compute(ms::Frame& frame) const {
     return frame.input(Count(frame)).dtype() == MS_INT32 ? Gather<int32_t>(frame)
                                                          : Gather<int64_t>(frame);
@@ -81,7 +87,7 @@ class JoinedGather {
   }
 
   template <typename Index>
-  static ms::Status Check(const ms::Frame& frame, uint32_t i) {
+  ms::Status Check(const ms::Frame& frame, uint32_t i) const {
     const uint32_t count = Count(frame);
     const ms::View params = frame.input(i);
     const ms::View indices = frame.input(count + i);
@@ -94,10 +100,13 @@ class JoinedGather {
                                  frame.input(count).shape().ToString(), ", its shape is ",
                                  indices.shape().ToString());
     }
-    // No name is made for what is in range.
     const auto size = static_cast<uint64_t>(params.dim(0));
-    if (CheckIndices<Index>("indices", indices, size).ok()) return ms::Status();
-    return CheckIndices<Index>("indices[" + std::to_string(i) + "]", indices, size);
+    ms::Status status = CheckIndices<Index>("indices", indices, size);
+    if (status.ok()) return status;
+    if (i >= nodes_.size()) {
+      return CheckIndices<Index>(ms::StrCat("indices[", i, "]"), indices, size);
+    }
+    return ms::Status(status.code(), ms::StrCat("'", nodes_[i], "': ", status.message()));
   }
 
   // Row after row of the output, so that it is written from its first byte to its last.
@@ -117,6 +126,8 @@ class JoinedGather {
       }
     });
   }
+
+  std::vector<std::string> nodes_;
 };
 
 const ms::Registered joined_gather = ms::Register<JoinedGather>(
