@@ -46,8 +46,16 @@ class Branch(Protocol):
     ) -> Sequence[int]:
         """The nodes that a node of that name waits for, by its inputs and control inputs."""
 
+    def waits_of(
+        self, name: str, needed: Sequence[int], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """What control inputs are for a node that is there and reads or waits for some nodes."""
+
     def note_made(self, node: int) -> None:
         """A node was made in it."""
+
+    def note_gradient(self, node: int) -> None:
+        """The runtime has made a node for a gradient, in it or around it."""
 
 
 class BuildState(threading.local):

@@ -13,7 +13,16 @@ from millstream._impl.graph.operation import Operation, Tensor
 
 
 class _Anywhere:
-    """Stands for the part that nodes are made in where only their inputs tell which it is."""
+    """Stands for the part that nodes are made in where only their inputs tell which it is.
+
+    Parameters
+    ----------
+    part
+        The part that is being built, if there is one.
+    """
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
 
     def inputs_of(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
         """What a node of that name takes in the place of these tensors: the same."""
@@ -22,18 +31,37 @@ class _Anywhere:
     def controls_of(
         self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
     ) -> Sequence[int]:
-        """Nodes to wait for: the same."""
-        return controls
+        """Nodes to wait for: what the given ones are in the part."""
+        return self.waits_of(name, [tensor.op.node for tensor in inputs], controls)
+
+    def waits_of(
+        self, name: str, needed: Sequence[int], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """What control inputs are for a node that reads or waits for some nodes."""
+        if self._part is None or not controls:
+            return controls
+        waits: Sequence[int] = self._part.waits_of(name, needed, controls)
+        return waits
+
+    def within(self, name: str, controls: Sequence[int]) -> Sequence[int]:
+        """What the given control inputs are in the part."""
+        return controls if self._part is None else list(self._part.within(name, controls))
 
     def note_made(self, node: int) -> None:
         """A node was made."""
+        self.note_gradient(node)
+
+    def note_gradient(self, node: int) -> None:
+        """A node was made for a gradient."""
+        if self._part is not None:
+            self._part.note_gradient(node)
 
 
 @contextmanager
 def anywhere(graph: Graph) -> Iterator[None]:
     """Within the block, new nodes take tensors of any part; the caller notes where they belong."""
     before = graph.state.branch
-    graph.state.branch = _Anywhere()
+    graph.state.branch = _Anywhere(before)
     try:
         yield
     finally:
@@ -124,15 +152,33 @@ class Enclosure:
         self, name: str, inputs: Sequence[Tensor], controls: Sequence[int]
     ) -> Sequence[int]:
         """Nodes to wait for: the pivot as well, if no input is of the part."""
+        waits = self.within(name, controls)
         if inputs or self.pivot is None:
-            return controls
-        return [*controls, self.pivot.op.node]
+            return waits
+        return [*waits, self.pivot.op.node]
+
+    def waits_of(
+        self, name: str, needed: Sequence[int], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """What the given control inputs are for a node that reads or waits for some nodes.
+
+        The runtime has made it, or it is made anywhere: what it reads has not entered the part.
+        """
+        return self.within(name, controls)
+
+    def within(self, name: str, controls: Sequence[int]) -> Sequence[int]:
+        """What the given control inputs are in the part: nodes for it get the name."""
+        return controls if self._outer is None else list(self._outer.within(name, controls))
 
     def note_made(self, node: int) -> None:
         """A node was made in the part, and so in those around it."""
         self._inside.add(node)
         if self._outer is not None:
             self._outer.note_made(node)
+
+    def note_gradient(self, node: int) -> None:
+        """A node was made for a gradient while the part was built."""
+        self.note_made(node)
 
     def inner(self, tensor: Tensor, name: str) -> Tensor:
         """A tensor of the part: the given one, or what it is there. Nodes for it get the name."""
@@ -235,6 +281,15 @@ class LoopFrame(Enclosure):
         super().note_made(node)
         self.graph.note_in_loop(node)
 
+    def note_gradient(self, node: int) -> None:
+        """A node was made for a gradient: it is in the loop if it reads or waits for what is."""
+        handle = self.graph.handle
+        needed = [packed >> 32 for packed in handle.node_inputs(node)]
+        if not self._inside.isdisjoint([*needed, *handle.node_controls(node)]):
+            self.note_made(node)
+        elif self._outer is not None:
+            self._outer.note_gradient(node)
+
     def variable(self, value: Tensor, name: str) -> Tensor:
         """A loop variable as it comes into the first iteration.
 
@@ -272,16 +327,36 @@ class LoopFrame(Enclosure):
         What enters is there in each iteration, also in the last one, in which the body does not
         run: a node that takes nothing else waits for the pivot.
         """
+        inside = self.within(name, controls)
+        needed = [*(tensor.op.node for tensor in inputs), *inside]
+        if self.pivot is None or (inputs and not self._constant.issuperset(needed)):
+            return inside
+        return [*inside, self.pivot.op.node]
+
+    def waits_of(
+        self, name: str, needed: Sequence[int], controls: Sequence[int]
+    ) -> Sequence[int]:
+        """What the given control inputs are for a node that reads or waits for some nodes.
+
+        If none of those is in the loop, the node is not, and cannot wait for what is.
+        """
+        if needed and self._inside.isdisjoint(needed):
+            outside = [node for node in controls if node not in self._inside]
+            return outside if self._outer is None else self._outer.waits_of(name, needed, outside)
+        inside = self.within(name, controls)
+        if self.pivot is None or not self._constant.issuperset([*needed, *inside]):
+            return inside
+        return [*inside, self.pivot.op.node]
+
+    def within(self, name: str, controls: Sequence[int]) -> Sequence[int]:
+        """What the given control inputs are in the loop."""
         inside = []
         for node in controls:
             if node in self._inside:
                 inside.append(node)
             else:
                 inside.append(self.inner(self._after(node, name), name).op.node)
-        needed = [*(tensor.op.node for tensor in inputs), *inside]
-        if self.pivot is None or (inputs and not self._constant.issuperset(needed)):
-            return inside
-        return [*inside, self.pivot.op.node]
+        return inside
 
     def _after(self, node: int, name: str) -> Tensor:
         """A tensor from outside that is there when a node has run."""

@@ -139,6 +139,15 @@ class GradientCalls:
     def __init__(self, graph: Graph, colocate: bool) -> None:
         self._graph = graph
         self._colocate = colocate
+        self._noted = graph.version
+
+    def note_made(self) -> None:
+        """Note where what the runtime has made since the last call belongs."""
+        branch, version = self._graph.state.branch, self._graph.version
+        if branch is not None:
+            for node in range(self._noted, version):
+                branch.note_gradient(node)
+        self._noted = version
 
     def __call__(
         self, name: str, node: int, scope: str, region: object | None, dys: list[Any]
@@ -172,6 +181,7 @@ class GradientCalls:
             return None
         if function is None:
             return [None] * len(operation.inputs)
+        self.note_made()
         with (
             self._beside(operation, region is not None),
             self._graph.enter_scope(scope + "/"),

@@ -193,6 +193,8 @@ def _add_gradients(
     if not pairs or not sources:
         return [None] * len(sources)
 
+    calls = GradientCalls(graph, colocate)
+
     def add() -> tuple[list[Any], bytes]:
         try:
             return graph.handle.gradients(
@@ -203,19 +205,16 @@ def _add_gradients(
                 colocate,
                 scope,
                 source_location.current(),
-                GradientCalls(graph, colocate),
+                calls,
             )
         except _runtime.StatusError as error:
             if error.args[0] != errors.NOT_FOUND:
                 raise
             raise LookupError(error_text.with_source(error.args[1])) from None
 
-    before = graph.version
     found, made = graph.grow(add)
+    calls.note_made()
     _enter_blocks(graph, memoryview(made).cast("i"), found, colocate)
-    if graph.state.branch is not None:
-        for node in range(before, graph.version):
-            graph.state.branch.note_made(node)
     for _, dy in pairs:
         if dy is not None:
             dy.forget_shape()  # it may be the gradient of a tensor of a known shape
@@ -243,8 +242,9 @@ def _enter_blocks(graph: Graph, made: Sequence[int], found: list[Any], colocate:
     if not state.controls:
         return
     kept = {part >> 32 for gradient in found for part in _parts(gradient)}
+    free: set[int] = set()  # constants that wait for nothing
     for node in made:
-        _enter_control_blocks(graph, node, node in kept)
+        _enter_control_blocks(graph, node, node in kept, free)
 
 
 def _enter_device_blocks(graph: Graph, node: int) -> None:
@@ -258,16 +258,23 @@ def _enter_device_blocks(graph: Graph, node: int) -> None:
     graph.handle.set_device(node, device)
 
 
-def _enter_control_blocks(graph: Graph, node: int, is_kept: bool) -> None:
+def _enter_control_blocks(graph: Graph, node: int, is_kept: bool, free: set[int]) -> None:
     """Let a node wait, unless it reads what waits; a constant only if the caller gets it."""
     state, handle = graph.state, graph.handle
     inputs, controls = handle.node_inputs(node), handle.node_controls(node)
     if not inputs and not controls and not is_kept:
+        free.add(node)
         return
     packed = [*inputs, *(control << 32 for control in controls)]
-    for control in state.control_inputs(packed):
+    waits: Sequence[int] = state.control_inputs(packed)
+    if waits and state.branch is not None:
+        needed = [each >> 32 for each in packed if each >> 32 not in free]
+        waits = state.branch.waits_of(graph.operation_of(node).name, needed, waits)
+    for control in waits:
         handle.add_control_input(node, control)
     state.note_made(node)
+    if waits and state.branch is not None:
+        state.branch.note_gradient(node)
 
 
 def _parts(gradient: Any) -> tuple[int, ...]:

@@ -234,6 +234,82 @@ def test_what_a_branch_computes_may_wait_in_it(session: tf.Session) -> None:
     assert session.run(count) == 1.0
 
 
+@tf.custom_gradient
+def _doubled(value: Any) -> Any:
+    return value * 2.0, lambda dy: dy * tf.constant(2.0)
+
+
+def _shrunk(a: Any) -> Any:
+    return tf.while_loop(lambda i, b: i < 2, lambda i, b: (i + 1, b * a), [0, a])[1]
+
+
+def _maybe(a: Any) -> Any:
+    return tf.cond(a > 1.0, lambda: tf.exp(a), lambda: a)
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (tf.square, lambda a: 2 * a),
+        (tf.identity, lambda a: 1.0),
+        (_doubled, lambda a: 2.0),
+        (_shrunk, lambda a: 3 * a * a),
+        (_maybe, lambda a: np.exp(a) if a > 1 else 1.0),
+    ],
+)
+def test_gradients_in_a_body_may_wait_for_what_is_outside_of_the_loop(
+    session: tf.Session, function: Any, slope: Any
+) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    outside = count.assign_add(1.0)
+
+    def body(i: Any, a: Any) -> Any:
+        y = function(a)
+        with tf.control_dependencies([outside]):
+            return i + 1, a * 0.5 + tf.gradients(y, a)[0] * 0.25
+
+    found = tf.while_loop(lambda i, a: i < 3, body, [0, 0.5])[1]
+    expected = 0.5
+    for _ in range(3):
+        expected = expected * 0.5 + slope(expected) * 0.25
+    np.testing.assert_allclose(session.run(found), expected, rtol=1e-5)
+    assert session.run(count) == 1.0
+
+
+def test_what_is_in_a_branch_in_a_body_may_wait_for_what_is_outside_of_the_loop(
+    session: tf.Session,
+) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    outside = count.assign_add(1.0)
+
+    def slope(a: Any) -> Any:
+        with tf.control_dependencies([outside]):
+            return tf.gradients(tf.exp(a), a)[0]
+
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.cond(i < 2, lambda: slope(a), lambda: a)
+
+    found = tf.while_loop(lambda i, a: i < 3, body, [0, 0.5])[1]
+    np.testing.assert_allclose(session.run(found), np.exp(np.exp(0.5)), rtol=1e-5)
+    assert session.run(count) == 1.0
+
+
+def test_gradients_of_what_is_outside_of_a_loop_may_be_taken_in_its_body(
+    session: tf.Session,
+) -> None:
+    x = tf.constant(0.5)
+    y = tf.exp(x)
+
+    def body(i: Any, a: Any) -> Any:
+        with tf.control_dependencies([tf.assert_less(i, 3)]):
+            return i + 1, a + tf.gradients(y, x)[0]
+
+    found = tf.while_loop(lambda i, a: i < 3, body, [0, 0.0])[1]
+    np.testing.assert_allclose(session.run(found), 3 * np.exp(0.5), rtol=1e-5)
+
+
 def test_the_gradient_is_that_of_a_weighted_sum() -> None:
     x = tf.constant(3.0)
     assert tf.gradients([x * x, 2.0 * x], x)[0].eval() == 8.0
