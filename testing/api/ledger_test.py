@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import millstream as tf
@@ -40,3 +41,13 @@ def test_an_operation_has_one_reason_that_names_operations_there_are() -> None:
             if f"with {affix} {place} its name" in why:
                 whole = [affix + name if place == "before" else name + affix for name in names]
                 assert [name for name in whole if not hasattr(tf.raw_ops, name)] == [], why
+
+
+def test_reasons_name_what_there_is() -> None:
+    parts_of_names = {"Ref", "RefSelect", "Resource", "V2", "V3"}
+    for why in absent_ops.groups():
+        use = why.partition("use ")[2]
+        names = set(re.findall(r"tf(?:\.\w+)+|\b[A-Z]\w+", use)) - parts_of_names
+        full = [name.removeprefix("tf.") if "." in name else f"raw_ops.{name}" for name in names]
+        assert [name for name in full if not ledger._is_there(name)] == [], why
+        assert names or " its name" in use or use.startswith("a library of trees"), why

@@ -6,8 +6,6 @@ from functools import cache
 
 # A reason, and behind it the names for which it holds, on lines that start with blanks.
 _GROUPS = """
-1.15 has no kernel for it; use TensorArrayGatherV3 and TensorArrayScatterV3
-  TensorArrayPack TensorArrayUnpack
 a quantized layer is not one operation yet; use QuantizedConv2D, QuantizedMatMul, QuantizedBiasAdd, QuantizedRelu and Requantize, or Dequantize and operations on floating-point numbers
   QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize
   QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu
@@ -17,7 +15,7 @@ a quantized layer is not one operation yet; use QuantizedConv2D, QuantizedMatMul
   QuantizedDepthwiseConv2DWithBias QuantizedDepthwiseConv2DWithBiasAndRelu
   QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize QuantizedMatMulWithBias
   QuantizedMatMulWithBiasAndRelu QuantizedMatMulWithBiasAndReluAndRequantize
-eager execution needs it; use tf.py_func
+its function runs eagerly; use tf.py_func
   EagerPyFunc
 events are written by the program, and not by operations; use tf.summary.scalar and the like, and tf.summary.FileWriter
   CloseSummaryWriter CreateSummaryDbWriter CreateSummaryFileWriter FlushSummaryWriter ImportEvent
@@ -48,6 +46,8 @@ it serves the boosted trees of estimators; use a library of trees, and feed what
   IsBoostedTreesQuantileStreamResourceInitialized
 it was deprecated before 1.0; use FFT, FFT2D, FFT3D and their inverses, which transform batches
   BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D
+it was deprecated before 1.0; use TensorArrayGatherV3 and TensorArrayScatterV3
+  TensorArrayPack TensorArrayUnpack
 it was deprecated before 1.0; use tf.gradients, which builds the gradient of Tile
   TileGrad
 it works on references, which imported graphs alone have; use VarHandleOp, AssignVariableOp, AssignAddVariableOp, AssignSubVariableOp and VarIsInitializedOp
