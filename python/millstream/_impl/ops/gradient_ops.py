@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
+import millstream._impl.ops.gen_ops as gen_ops
 from millstream import _runtime
 from millstream._impl.base import error_text, errors, source_location
 from millstream._impl.base.public import public
@@ -168,7 +169,7 @@ def gradients(
     graph = graph_of([*targets, *sources, *stops])
     with graph.as_default(), graph.name_scope(name or "gradients") as scope:
         pairs = [
-            (y, None if dy is None else _weight(y, dy))
+            (y, None if dy is None else _weight(graph, y, dy))
             for y, dy in zip(targets, weights, strict=True)
             if y.dtype.is_floating or y.dtype.is_complex
         ]
@@ -282,8 +283,9 @@ def _parts(gradient: Any) -> tuple[int, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _weight(y: Tensor, weight: Any) -> Tensor:
+def _weight(graph: Graph, y: Tensor, weight: Any) -> Tensor:
     tensor = convert_to_tensor(weight, name="grad_ys")
     if tensor.dtype.base_dtype != y.dtype.base_dtype:
         raise TypeError(f"grad_ys: expected {y.dtype.name} for {y.name!r}, got {tensor.dtype.name}")
-    return tensor
+    # What reads it may be nothing: where y is an x, it is the gradient, which waits as others do.
+    return gen_ops.identity(tensor) if graph.state.controls else tensor

@@ -206,6 +206,16 @@ def test_gradients_wait_for_the_control_inputs_of_the_block(session: tf.Session)
         assert session.run(count) == before + 1.0
 
 
+def test_a_weight_that_is_the_gradient_waits(session: tf.Session) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    x, weight = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    with tf.control_dependencies([count.assign_add(1.0)]):
+        dx = tf.gradients(x, x, grad_ys=weight)[0]
+    assert session.run(dx).tolist() == [3.0, 4.0]
+    assert session.run(count) == 1.0
+
+
 def test_the_gradient_of_a_loop_may_wait_for_its_result(session: tf.Session) -> None:
     x = tf.constant(0.5)
     y = _loop(x)
