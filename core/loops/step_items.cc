@@ -35,8 +35,9 @@ bool InnerLimits::Allow(const StepItem& item) const {
 
 bool IsSource(const Node& node) {
   const StructuralRole role = RoleOf(node.op().name);
-  const bool is_source = role == StructuralRole::kConstant || role == StructuralRole::kHandle;
-  return is_source && node.num_inputs() == 0;
+  if (node.num_inputs() > 0) return false;
+  if (role == StructuralRole::kConstant) return node.control_inputs().empty();
+  return role == StructuralRole::kHandle;
 }
 
 bool IsConstantEnter(const Node& node) {

@@ -46,7 +46,7 @@ struct InnerLimits {
   bool IsHidden(const StepItem& item) const;
 };
 
-// True for a constant or a handle, of which inner graphs have copies.
+// True for a handle, or a constant that waits for nothing: inner graphs have copies of them.
 bool IsSource(const Node& node);
 // True for an Enter that passes its input on to all iterations.
 bool IsConstantEnter(const Node& node);

@@ -404,3 +404,19 @@ def test_tensors_of_two_graphs_are_refused() -> None:
         tf.gradients(x, other)
     with pytest.raises(ValueError, match="must be from the same graph as"):
         tf.gradients(x, x, stop_gradients=other)
+
+
+def test_a_constant_that_waits_does_so_where_a_loop_or_a_branch_reads_it(
+    session: tf.Session,
+) -> None:
+    count = tf.Variable(0.0)
+    session.run(count.initializer)
+    x = tf.constant(0.5)
+    with tf.control_dependencies([count.assign_add(1.0)]):
+        dx = tf.gradients(x, x)[0]
+    looped = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + dx), [0, 0.5])[1]
+    assert session.run(looped) == 3.5
+    assert session.run(count) == 1.0
+    taken = tf.cond(tf.placeholder_with_default(True, []), lambda: dx + 1.0, lambda: dx)
+    assert session.run(taken) == 2.0
+    assert session.run(count) == 2.0
