@@ -306,7 +306,7 @@ void ExpectSingularVectorsOf(const Matrix<T>& x, bool full) {
   ASSERT_NO_FATAL_FAILURE(v.Adjoint().Times(v).ExpectNear(Identity<T>(v.columns)));
 }
 
-// Of no panel, of one, of several, and of more rotations than wait at a time.
+// Of no panel, of one, of several, and of parts that are merged.
 TYPED_TEST(FactorsTest, SingularVectorsMakeTheMatrix) {
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 3},
                                       {3, 5},

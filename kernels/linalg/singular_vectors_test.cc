@@ -74,7 +74,7 @@ Square<T> Bidiagonal(const Diagonals& diagonals, int64_t n) {
   return x;
 }
 
-// The largest element of A diag(scales) B^H - C.
+// The largest element of A diag(scales) B^H - C; a NaN if any is.
 template <typename T>
 double Error(int64_t n, const Square<T>& a, const std::vector<T>& scales, const Square<T>& b,
              const Square<T>& c) {
@@ -86,7 +86,9 @@ double Error(int64_t n, const Square<T>& a, const std::vector<T>& scales, const 
         sum += a[static_cast<size_t>(i * n + k)] * scales[static_cast<size_t>(k)] *
                Conjugate(b[static_cast<size_t>(j * n + k)]);
       }
-      if (!(std::abs(sum) <= most)) most = std::abs(sum);  // a NaN stays
+      const double size = std::abs(sum);
+      if (std::isnan(size)) return size;
+      most = std::max(most, size);
     }
   }
   return most;
