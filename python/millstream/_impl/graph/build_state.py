@@ -46,9 +46,7 @@ class Branch(Protocol):
     ) -> Sequence[int]:
         """The nodes that a node of that name waits for, by its inputs and control inputs."""
 
-    def waits_of(
-        self, name: str, needed: Sequence[int], controls: Sequence[int]
-    ) -> Sequence[int]:
+    def waits_of(self, name: str, needed: Sequence[int], controls: Sequence[int]) -> Sequence[int]:
         """What control inputs are for a node that is there and reads or waits for some nodes."""
 
     def note_made(self, node: int) -> None:

@@ -34,9 +34,7 @@ class _Anywhere:
         """Nodes to wait for: what the given ones are in the part."""
         return self.waits_of(name, [tensor.op.node for tensor in inputs], controls)
 
-    def waits_of(
-        self, name: str, needed: Sequence[int], controls: Sequence[int]
-    ) -> Sequence[int]:
+    def waits_of(self, name: str, needed: Sequence[int], controls: Sequence[int]) -> Sequence[int]:
         """What control inputs are for a node that reads or waits for some nodes."""
         if self._part is None or not controls:
             return controls
@@ -157,9 +155,7 @@ class Enclosure:
             return waits
         return [*waits, self.pivot.op.node]
 
-    def waits_of(
-        self, name: str, needed: Sequence[int], controls: Sequence[int]
-    ) -> Sequence[int]:
+    def waits_of(self, name: str, needed: Sequence[int], controls: Sequence[int]) -> Sequence[int]:
         """What the given control inputs are for a node that reads or waits for some nodes.
 
         The runtime has made it, or it is made anywhere: what it reads has not entered the part.
@@ -333,9 +329,7 @@ class LoopFrame(Enclosure):
             return inside
         return [*inside, self.pivot.op.node]
 
-    def waits_of(
-        self, name: str, needed: Sequence[int], controls: Sequence[int]
-    ) -> Sequence[int]:
+    def waits_of(self, name: str, needed: Sequence[int], controls: Sequence[int]) -> Sequence[int]:
         """What the given control inputs are for a node that reads or waits for some nodes.
 
         If none of those is in the loop, the node is not, and cannot wait for what is.
