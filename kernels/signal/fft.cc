@@ -172,7 +172,7 @@ inline void RunLanes(const PassData<T>& data, int64_t from, int64_t step, int64_
 // Of a single sequence, elements p to p + those of V: neighbours that have twiddles of their own.
 template <int kRadix, typename V, typename T>
 inline void RunNeighbours(const PassData<T>& data, int64_t p) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
+  constexpr int64_t kCount = NumbersIn<V, T>();
   const int64_t rest = data.pass->rest;
   Number<V> x[kRadix];
 #pragma GCC unroll 8

@@ -15,6 +15,13 @@ struct Of {
   using Type = V;
 };
 
+// How many numbers T a vector V has; 1 where V is T itself.
+template <typename V, typename T>
+constexpr int64_t NumbersIn() {
+  constexpr int64_t kBytes = sizeof(V);
+  return kBytes / static_cast<int64_t>(sizeof(T));
+}
+
 // Calls fn(Of<V>(), q) for all vectors of lanes [q, q + those of V) from `begin` to `end`: vectors
 // of kBytes, then one of each narrower kind at most, then numbers.
 template <typename T, int kBytes, typename Fn>

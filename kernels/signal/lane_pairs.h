@@ -23,7 +23,7 @@ inline V ReversedOf(V a) {
 // As many complex numbers as V has numbers.
 template <typename V, typename T>
 inline void LoadPairs(const T* values, V* re, V* im) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
+  constexpr int64_t kCount = NumbersIn<V, T>();
   if constexpr (kCount == 1) {
     *re = values[0];
     *im = values[1];
@@ -33,7 +33,7 @@ inline void LoadPairs(const T* values, V* re, V* im) {
 }
 template <typename V, typename T>
 inline void StorePairs(V re, V im, T* values) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
+  constexpr int64_t kCount = NumbersIn<V, T>();
   if constexpr (kCount == 1) {
     values[0] = re;
     values[1] = im;

@@ -79,7 +79,7 @@ template <int kBytes, typename T>
 inline void ReplaceInSequence(const PairData<T>& data) {
   ForLanes<T, kBytes>(1, (data.half + 1) / 2, [&](auto of, int64_t k) {
     using V = typename decltype(of)::Type;
-    const int64_t mirrored = data.half - k - static_cast<int64_t>(sizeof(V) / sizeof(T)) + 1;
+    const int64_t mirrored = data.half - k - NumbersIn<V, T>() + 1;
     const Number<V> w = {LoadFrom<V>(data.w_re + k), LoadFrom<V>(data.w_im + k)};
     Number<V> low = LoadNumber<V>(data.x, k);
     Number<V> high = Reversed<T>(LoadNumber<V>(data.x, mirrored));

@@ -25,7 +25,7 @@ constexpr BitsOf<T> kSizeBits = ~BitsOf<T>{0} >> 1;
 // parts have to `seen`.
 template <typename V, typename Bits, typename T>
 inline void LoadPairsOfReal(const T* row, T* x_re, T* x_im, Bits* seen) {
-  constexpr int64_t kCount = sizeof(V) / sizeof(T);
+  constexpr int64_t kCount = NumbersIn<V, T>();
   V re[2];
   V im[2];
   LoadPairs<V>(row, &re[0], &im[0]);
@@ -72,7 +72,7 @@ struct RealRowsOf {
       // Both halves begin with whole vectors: what is mirrored is read one number further on.
       ForLanes<T, kBytes>(0, n / 2, [&](auto of, int64_t k) {
         using V = typename decltype(of)::Type;
-        constexpr int64_t kCount = sizeof(V) / sizeof(T);
+        constexpr int64_t kCount = NumbersIn<V, T>();
         StorePairs<V>(scale_re * LoadFrom<V>(y.re + k), scale_im * LoadFrom<V>(y.im + k),
                       row + 2 * k);
         const V re = scale_re * LoadFrom<V>(y.re + k + 1);
