@@ -63,6 +63,8 @@ def _saved_step(folder: Path) -> int:
 # ---- SIGTERM ----
 
 _COUNTING = """
+    import os
+    import signal
     import sys
     import millstream as tf
 
@@ -96,6 +98,15 @@ def test_sigterm_saves_and_ends(
     assert returned == status
     assert steps == [str(number + 1) for number in range(len(steps))]
     assert _saved_step(tmp_path) == len(steps)
+
+
+def test_a_step_that_was_about_to_begin_when_sigterm_came_runs(tmp_path: Path) -> None:
+    signalled = "not session.should_stop() and not os.kill(os.getpid(), signal.SIGTERM)"
+    assert Program(_COUNTING.format(condition=signalled), tmp_path).end() == (
+        ["1", "after", "finally"],
+        0,
+    )
+    assert _saved_step(tmp_path) == 1
 
 
 def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class _MonitoredSession:
         self._graph = get_default_graph()
         self._graph_was_finalized = self._graph.finalized
         self._hooks = hooks or []
+        # `should_stop` has said no, and no step has run since: one may, though SIGTERM comes.
+        self._may_run = False
         self._sess: RecoverableSession | CoordinatedSession | None = None
         if session_creator is None:
             session_creator = ChiefSessionCreator()
@@ -76,7 +78,7 @@ class _MonitoredSession:
         RuntimeError
             The session is closed or has been asked to stop, or a tensor is fed twice.
         SystemExit
-            SIGTERM has come, and the program does not look at `should_stop`.
+            SIGTERM has come, and the program does not look at `should_stop` before each step.
         """
         return self._running().run(
             fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
@@ -118,7 +120,9 @@ class _MonitoredSession:
         return None if self._sess is None else self._sess.session
 
     def _running(self) -> RecoverableSession | CoordinatedSession:
-        termination.check()
+        if not self._may_run:
+            termination.check()
+        self._may_run = False
         if self._sess is None:
             raise RuntimeError("Session is already closed.")
         return self._sess
@@ -127,7 +131,9 @@ class _MonitoredSession:
         """Whether the program shall run no further step: a hook, a thread or SIGTERM wants that."""
         if self._sess is None or termination.is_requested():
             return True
-        return self._sess.should_stop()
+        stops = self._sess.should_stop()
+        self._may_run = not stops
+        return stops
 
     def close(self) -> None:
         """Let the hooks do what they do at the end, and close the session.

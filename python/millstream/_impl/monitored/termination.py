@@ -1,9 +1,9 @@
 """SIGTERM while a monitored session is open: the step ends, the session saves, the program ends.
 
 The signal alone changes nothing but a flag, so that no step is cut: variables are whole when the
-hooks save them. The flag makes ``should_stop()`` true. A program that runs a further step all the
-same gets `Terminated` in its place, which closes the session as its end would. A second SIGTERM
-ends the process at once.
+hooks save them. The flag makes ``should_stop()`` true. A step that ``should_stop()`` has let begin
+before the signal came still runs. A program that runs another one gets `Terminated` in its place,
+which closes the session as its end would. A second SIGTERM ends the process at once.
 
 The handler is there only while a monitored session is open, was made in the main thread, and the
 program has no handler of its own.
