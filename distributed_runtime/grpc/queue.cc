@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "distributed_runtime/grpc/look_time.h"
 #include "distributed_runtime/grpc/turn.h"
+#include "distributed_runtime/look_time.h"
 
 namespace millstream::network {
 namespace {
@@ -16,13 +16,18 @@ constexpr int kThreads = 2;
 // How long a thread helps. What cancels its wait does not wake it meanwhile.
 constexpr int64_t kHelpPatienceMillis = 1;
 
+// From the answer to a small step to the next request, and back, through a connection of one host.
+constexpr int64_t kMostLookNanos = 100'000;
+constexpr int64_t kLeastLookNanos = 5'000;
+
 // The queue, and whose turn it is to read it. Never destroyed.
 struct Reading {
   grpc_completion_queue* queue = nullptr;
   Turn turn;
-  // Of who has the turn. Helpers are answered soon, which says nothing of the next request.
-  LookTime background_look;
-  LookTime helper_look;
+  // Of who has the turn, which guards them. Helpers are answered soon, which says nothing of the
+  // next request.
+  LookTime background_look{kMostLookNanos, kLeastLookNanos};
+  LookTime helper_look{kMostLookNanos, kLeastLookNanos};
 };
 
 // The event that the calling thread completes.

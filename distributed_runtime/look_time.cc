@@ -1,10 +1,10 @@
-#include "distributed_runtime/grpc/look_time.h"
+#include "distributed_runtime/look_time.h"
 
 #include <sched.h>
 
 #include <atomic>
 
-namespace millstream::network {
+namespace millstream {
 namespace {
 
 std::atomic<int> g_busy{0};
@@ -32,4 +32,4 @@ BusyThread::~BusyThread() {
 
 bool BusyThread::MayLook() { return g_busy.load(std::memory_order_relaxed) < Cores(); }
 
-}  // namespace millstream::network
+}  // namespace millstream
