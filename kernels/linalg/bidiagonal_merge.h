@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/linalg/part_merge.h"
 #include "kernels/linalg/stop.h"
 
 namespace millstream::kernels {
@@ -21,13 +22,7 @@ struct BidiagonalWork {
   double* packed_v;
   double* weights_u;
   double* weights_v;
-  double* z;  // arrays
-  double* kept_d;
-  double* kept_z;
-  double* roots;
-  int64_t* order;
-  int64_t* source;
-  int64_t* places;
+  MergeArrays arrays;
 };
 
 // Rows [begin, end) of the matrix, whose rows [begin, middle) and [middle + 1, end) are decomposed

@@ -5,44 +5,35 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <numeric>
 
 #include "kernels/linalg/alone.h"
 #include "kernels/linalg/bidiagonal_merge.h"
 #include "kernels/linalg/bidiagonal_steps.h"
+#include "kernels/linalg/part_merge.h"
 
 namespace millstream::kernels {
 namespace {
 
-constexpr int64_t kSmallMatrix = 32;
-
 BidiagonalWork WorkIn(int64_t n, double* d, double* e, double* memory) {
-  double* const arrays = memory + 6 * n * n;
-  auto* const indices = reinterpret_cast<int64_t*>(arrays + 4 * n);
+  const int64_t size = n * n;
   return {n,
           d,
           e,
           memory,
-          memory + n * n,
-          memory + 2 * n * n,
-          memory + 3 * n * n,
-          memory + 4 * n * n,
-          memory + 5 * n * n,
-          arrays,
-          arrays + n,
-          arrays + 2 * n,
-          arrays + 3 * n,
-          indices,
-          indices + n,
-          indices + 2 * n};
+          memory + size,
+          memory + 2 * size,
+          memory + 3 * size,
+          memory + 4 * size,
+          memory + 5 * size,
+          MergeArraysIn(n, memory + 6 * size)};
 }
 
 // The matrix in `count` parts, a power of two, of about the same size. The last row of a part, but
 // for the last one, belongs to none.
 class Parts {
  public:
-  explicit Parts(const BidiagonalWork& work) : work_(work) {
-    while (work.n / count_ > kSmallMatrix) count_ *= 2;
-  }
+  explicit Parts(const BidiagonalWork& work) : work_(work), count_(PartsOf(work.n)) {}
 
   bool Diagonalize(Stop* stop) {
     constexpr double kNanoseconds = 100000;
@@ -55,26 +46,11 @@ class Parts {
     return ended.load();
   }
 
-  // All merges of a size at the same time, but the last with all threads.
   void Merge(Stop* stop) {
-    for (int64_t step = 1; step < count_; step *= 2) {
-      if ((*stop)()) return;
-      const int64_t merges = count_ / (2 * step);
-      const auto merge = [&](int64_t i, Stop* of_merge) {
-        const int64_t middle = (2 * i + 1) * step;
-        MergeRows({BeginOf(2 * i * step), EndOf(middle - 1), EndOf((2 * i + 2) * step - 1)}, work_,
-                  of_merge);
-      };
-      if (merges == 1) {
-        merge(0, stop);
-        return;
-      }
-      const auto size = static_cast<double>(work_.n) / static_cast<double>(merges);
-      stop->Share(merges, 80 * size * size, [&](int64_t begin, int64_t end) {
-        Alone alone;
-        for (int64_t i = begin; i < end; ++i) merge(i, &alone);
-      });
-    }
+    const auto merge = [&](int64_t first, int64_t middle, int64_t last, Stop* of_merge) {
+      MergeRows({BeginOf(first), EndOf(middle - 1), EndOf(last - 1)}, work_, of_merge);
+    };
+    MergeByTwo(work_.n, count_, /*nanoseconds=*/80, merge, stop);
   }
 
  private:
@@ -96,7 +72,7 @@ class Parts {
   }
 
   const BidiagonalWork& work_;
-  int64_t count_ = 1;
+  const int64_t count_;
 };
 
 }  // namespace
@@ -115,11 +91,12 @@ bool DecomposeBidiagonal(int64_t n, double* d, double* e, double* memory,
   if (!parts.Diagonalize(stop)) return false;
   parts.Merge(stop);
   if ((*stop)()) return false;  // what is not done is in no order
-  for (int64_t i = 0; i < n; ++i) work.order[i] = i;
-  std::sort(work.order, work.order + n,
+  int64_t* const order = work.arrays.order;
+  std::iota(order, order + n, 0);
+  std::sort(order, order + n,
             [&](int64_t i, int64_t j) { return d[i] != d[j] ? d[i] > d[j] : i < j; });
   std::sort(d, d + n, std::greater<double>());
-  *vectors = {work.u, work.v, work.order};
+  *vectors = {work.u, work.v, order};
   return true;
 }
 

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kernels/linalg/alone.h"
+#include "kernels/linalg/part_merge.h"
 #include "kernels/linalg/reflector.h"
 #include "kernels/linalg/tridiagonal_merge.h"
 
@@ -15,7 +17,6 @@ namespace millstream::kernels {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr int64_t kSmallMatrix = 32;
 
 // What is no more beside elements of the diagonal, or beside one, the size of the whole matrix:
 // among numbers without a limit below, steps end late or never.
@@ -85,29 +86,14 @@ bool DiagonalizeByQl(int64_t n, double* d, double* e, const Rows& rows, Stop* st
 }
 
 TridiagonalWork WorkIn(int64_t n, double* d, double* memory) {
-  double* const arrays = memory + 3 * n * n;
-  auto* const indices = reinterpret_cast<int64_t*>(arrays + 4 * n);
-  return {n,
-          d,
-          memory,
-          memory + n * n,
-          memory + 2 * n * n,
-          arrays,
-          arrays + n,
-          arrays + 2 * n,
-          arrays + 3 * n,
-          indices,
-          indices + n,
-          indices + 2 * n};
+  return {n, d, memory, memory + n * n, memory + 2 * n * n, MergeArraysIn(n, memory + 3 * n * n)};
 }
 
 // The matrix in `count` parts, a power of two, of about the same size.
 class Parts {
  public:
   Parts(const TridiagonalWork& work, double* e, double* couplings)
-      : work_(work), e_(e), couplings_(couplings) {
-    while (work.n / count_ > kSmallMatrix) count_ *= 2;
-  }
+      : work_(work), e_(e), couplings_(couplings), count_(PartsOf(work.n)) {}
 
   // Decomposes them, without what is between them.
   bool Diagonalize(Stop* stop) {
@@ -134,27 +120,12 @@ class Parts {
     return ended.load();
   }
 
-  // All merges of a size at the same time, but the last with all threads.
   void Merge(Stop* stop) {
-    for (int64_t step = 1; step < count_; step *= 2) {
-      if ((*stop)()) return;
-      const int64_t merges = count_ / (2 * step);
-      const auto merge = [&](int64_t i, Stop* of_merge) {
-        const int64_t middle = (2 * i + 1) * step;
-        MergeParts({BeginOf(2 * i * step), BeginOf(middle), BeginOf((2 * i + 2) * step),
-                    couplings_[middle]},
-                   work_, of_merge);
-      };
-      if (merges == 1) {
-        merge(0, stop);
-        return;
-      }
-      const auto size = static_cast<double>(work_.n) / static_cast<double>(merges);
-      stop->Share(merges, 40 * size * size, [&](int64_t begin, int64_t end) {
-        Alone alone;
-        for (int64_t i = begin; i < end; ++i) merge(i, &alone);
-      });
-    }
+    const auto merge = [&](int64_t first, int64_t middle, int64_t last, Stop* of_merge) {
+      MergeParts({BeginOf(first), BeginOf(middle), BeginOf(last), couplings_[middle]}, work_,
+                 of_merge);
+    };
+    MergeByTwo(work_.n, count_, /*nanoseconds=*/40, merge, stop);
   }
 
  private:
@@ -163,7 +134,7 @@ class Parts {
   const TridiagonalWork& work_;
   double* const e_;
   double* const couplings_;
-  int64_t count_ = 1;
+  const int64_t count_;
 };
 
 }  // namespace
@@ -177,14 +148,14 @@ bool DecomposeTridiagonal(int64_t n, double* d, double* e, double* memory,
   }
   const TridiagonalWork work = WorkIn(n, d, memory);
   std::fill(work.rows, work.rows + n * n, 0.0);
-  Parts parts(work, e, memory + 3 * n * n + 7 * n);
+  Parts parts(work, e, memory + 3 * n * n + MergeNumbers(n));
   if (!parts.Diagonalize(stop)) return false;
   parts.Merge(stop);
   if ((*stop)()) return false;  // what is not done is in no order
-  for (int64_t i = 0; i < n; ++i) work.order[i] = i;
-  std::sort(work.order, work.order + n,
-            [&](int64_t i, int64_t j) { return d[i] != d[j] ? d[i] < d[j] : i < j; });
-  *vectors = {work.rows, work.order};
+  int64_t* const order = work.arrays.order;
+  std::iota(order, order + n, 0);
+  SortByValue(d, order, order + n);
+  *vectors = {work.rows, order};
   std::sort(d, d + n);
   return true;
 }

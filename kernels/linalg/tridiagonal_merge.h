@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/linalg/part_merge.h"
 #include "kernels/linalg/stop.h"
 
 namespace millstream::kernels {
@@ -16,13 +17,7 @@ struct TridiagonalWork {
   double* rows;     // row i is the vector of d[i]: zeros but for the part that is decomposed
   double* packed;   // matrices
   double* weights;  // likewise
-  double* z;        // arrays
-  double* kept_d;
-  double* kept_z;
-  double* roots;
-  int64_t* order;
-  int64_t* source;
-  int64_t* places;
+  MergeArrays arrays;
 };
 
 // Rows and columns [begin, end) of the matrix, whose parts [begin, middle) and [middle, end) are
