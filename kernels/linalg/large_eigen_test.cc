@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "kernels/linalg/test_matrix.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -15,14 +15,6 @@ namespace {
 
 using testing::IsOk;
 using testing::KernelTester;
-
-using Complex = std::complex<double>;
-
-double Conjugate(double x) { return x; }
-Complex Conjugate(Complex x) { return std::conj(x); }
-
-double WithParts(double re, double, const double*) { return re; }
-Complex WithParts(double re, double im, const Complex*) { return {re, im}; }
 
 template <typename T>
 class LargeEigenTest : public ::testing::Test {};
@@ -35,11 +27,10 @@ TYPED_TEST(LargeEigenTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
   using T = TypeParam;
   constexpr int64_t kSize = 533;  // the last rows and columns fill no vector
   std::mt19937 generator(3);
-  std::uniform_real_distribution<double> distribution(-1, 1);
   const auto random = [&] {
-    const double re = distribution(generator);
-    const double im = distribution(generator);
-    return WithParts(re, im, static_cast<const T*>(nullptr));
+    T number;
+    Fill(&generator, &number);
+    return number;
   };
   std::vector<T> given(kSize * kSize, T(std::numeric_limits<double>::quiet_NaN()));
   std::vector<T> x(kSize);  // the vector, and its product with the matrix
@@ -52,8 +43,10 @@ TYPED_TEST(LargeEigenTest, EigenvectorsMakeTheMatrixOfTheLowerTriangle) {
       expected[i] += element * x[j];
       expected[j] += Conjugate(element) * x[i];
     }
-    given[i * kSize + i] = T(distribution(generator));
-    expected[i] += given[i * kSize + i] * x[i];
+    double diagonal;
+    Fill(&generator, &diagonal);
+    given[i * kSize + i] = T(diagonal);
+    expected[i] += diagonal * x[i];
   }
   KernelTester t("SelfAdjointEigV2");
   t.Attr("T", ms::DTypeOf<T>()).Attr("compute_v", true);

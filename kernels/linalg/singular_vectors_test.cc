@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kernels/linalg/test_matrix.h"
 #include "kernels/testing/kernel_tester.h"
 
 namespace millstream::kernels {
@@ -14,11 +14,6 @@ namespace {
 
 using testing::IsOk;
 using testing::KernelTester;
-
-using Complex = std::complex<double>;
-
-double Conjugate(double x) { return x; }
-Complex Conjugate(Complex x) { return std::conj(x); }
 
 // The diagonals of bidiagonal matrices that are hard to decompose, at place i of n.
 struct Diagonals {
