@@ -60,8 +60,14 @@ void DeviceMemory::UpdateProgress() {
   }
 }
 
+StatusOr<EventRef> DeviceMemory::MarkCompute() {
+  StatusOr<EventRef> computed = compute_->Mark();
+  if (!computed.ok()) return Describe(computed.status(), "work on the device");
+  return computed;
+}
+
 Status DeviceMemory::AwaitCompute() {
-  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
+  MS_ASSIGN_OR_RETURN(const EventRef computed, MarkCompute());
   return Describe(TakeAbiStatus(device_.functions->event_sync(computed.get())),
                   "work on the device");
 }
@@ -99,9 +105,13 @@ bool DeviceMemory::AwaitIdle() {
 
 // What goes to the device, or comes from another one, the compute stream has waited for.
 Status DeviceMemory::CallWhenDone(std::function<void()> call) {
-  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
-  MS_RETURN_IF_ERROR(to_host_->Wait(computed));
-  return Describe(to_host_->CallAfter(std::move(call)), "end of the step");
+  Status asked = Follow(to_host_.get(), compute_.get());
+  if (asked.ok()) asked = to_host_->CallAfter(std::move(call));
+  return Describe(asked, "end of the step");
+}
+
+Status DeviceMemory::CallAfterCopies(std::function<void()> call) {
+  return Describe(to_host_->CallAfter(std::move(call)), "copies to the host");
 }
 
 void DeviceMemory::CallWhenUnused(const std::function<void()>& call) {

@@ -77,7 +77,7 @@ class DeviceMemory {
 
   // ---- Time ----
   // An event of the compute stream after the work that was enqueued so far.
-  StatusOr<EventRef> MarkCompute() { return compute_->Mark(); }
+  StatusOr<EventRef> MarkCompute();
   // Waits until the work is complete that was enqueued before on the compute stream.
   Status AwaitCompute();
   // True if the device reports that the event has happened.
@@ -87,7 +87,10 @@ class DeviceMemory {
   // Calls `call` after all work that was enqueued before, on all streams, is complete. See
   // DeviceStream::CallAfter.
   Status CallWhenDone(std::function<void()> call);
-  // The same, but if the device is lost or closed, which ends all work, it calls `call` at once.
+  // Calls `call` after all copies to the host that were enqueued before are complete.
+  Status CallAfterCopies(std::function<void()> call);
+  // As CallWhenDone, but if the device is lost or closed, which ends all work, it calls `call` at
+  // once.
   void CallWhenUnused(const std::function<void()>& call);
   // The number of errors of enqueued work so far.
   int64_t num_errors() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -116,8 +119,6 @@ class DeviceMemory {
   const MS_DeviceContext& context() const { return context_; }
   DeviceStream* compute() { return compute_.get(); }
   DeviceStream* to_device() { return to_device_.get(); }
-  DeviceStream* to_host() { return to_host_.get(); }
-  DeviceStream* from_peer() { return from_peer_.get(); }
   // Records work of kernels; null if the device cannot.
   DeviceCapture* capture() const { return capture_.get(); }
   const std::string& name() const { return name_; }
@@ -162,7 +163,7 @@ class DeviceMemory {
   StatusOr<Tensor> Stage(const Tensor& host);
   DeviceStream* StreamOf(const StreamPoint& point);
   Status EnqueueCopy(DeviceStream* stream, const char* what, const Tensor& to, const Tensor& from);
-  Status HandOver(DeviceStream* stream);
+  static Status Follow(DeviceStream* later, DeviceStream* earlier);
   Status KeepUnless(const Status& followed, std::vector<Tensor> copied) ABSL_LOCKS_EXCLUDED(mutex_);
   bool LookForErrors() ABSL_LOCKS_EXCLUDED(mutex_);
   Status Describe(const Status& status, const char* stage) const;

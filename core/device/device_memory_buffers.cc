@@ -148,8 +148,9 @@ StatusOr<BufferRef> DeviceMemory::AllocateFor(DeviceStream* stream, size_t bytes
   MS_RETURN_IF_ERROR(allocation.status());
   BufferRef buffer = BufferRef::Adopt(new OwnedBuffer(this, allocation->address, bytes));
   for (const StreamPoint& point : allocation->waits) {
-    MS_ASSIGN_OR_RETURN(const EventRef event, StreamOf(point)->EventAt(point));
-    MS_RETURN_IF_ERROR(stream->Wait(event));
+    const StatusOr<EventRef> event = StreamOf(point)->EventAt(point);
+    const Status waited = event.ok() ? stream->Wait(*event) : event.status();
+    if (!waited.ok()) return Describe(waited, "wait for memory");
   }
   return buffer;
 }

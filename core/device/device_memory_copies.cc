@@ -30,10 +30,10 @@ StatusOr<Tensor> DeviceMemory::Stage(const Tensor& host) {
   return staged;
 }
 
-// What is enqueued on the compute stream from now on comes after what `stream` has.
-Status DeviceMemory::HandOver(DeviceStream* stream) {
-  MS_ASSIGN_OR_RETURN(const EventRef done, stream->Mark());
-  return compute_->Wait(done);
+// What is enqueued on `later` from now on comes after what `earlier` has.
+Status DeviceMemory::Follow(DeviceStream* later, DeviceStream* earlier) {
+  MS_ASSIGN_OR_RETURN(const EventRef done, earlier->Mark());
+  return later->Wait(done);
 }
 
 // Called after a copy of the tensors `copied` was enqueued. If `followed` is an error, the end of
@@ -52,7 +52,7 @@ StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& s
   StartSpan(to_device_.get(), span).IgnoreError();
   MS_RETURN_IF_ERROR(EnqueueCopy(to_device_.get(), "copy to the device", tensor, staged));
   EndSpan(to_device_.get(), span).IgnoreError();
-  Status followed = HandOver(to_device_.get());
+  Status followed = Follow(compute_.get(), to_device_.get());
   if (followed.ok()) followed = to_device_->CallAfter([staged] {});  // it is kept until it was read
   MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, staged}));
   return tensor;
@@ -61,8 +61,7 @@ StatusOr<Tensor> DeviceMemory::CopyToDevice(const Tensor& host, const SpanRef& s
 StatusOr<Tensor> DeviceMemory::CopyToHost(const Tensor& tensor, std::function<void(Tensor)> done,
                                           const SpanRef& span) {
   MS_ASSIGN_OR_RETURN(Tensor host, AllocatePinned(tensor.dtype(), tensor.shape()));
-  MS_ASSIGN_OR_RETURN(const EventRef computed, compute_->Mark());
-  MS_RETURN_IF_ERROR(to_host_->Wait(computed));
+  MS_RETURN_IF_ERROR(Describe(Follow(to_host_.get(), compute_.get()), "copy to the host"));
   StartSpan(to_host_.get(), span).IgnoreError();
   MS_RETURN_IF_ERROR(EnqueueCopy(to_host_.get(), "copy to the host", host, tensor));
   EndSpan(to_host_.get(), span).IgnoreError();
@@ -107,7 +106,7 @@ StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef
   MS_ASSIGN_OR_RETURN(Tensor copy,
                       AllocateTensor(from_peer_.get(), tensor.dtype(), tensor.shape()));
   if (tensor.bytes() == 0) return copy;
-  MS_RETURN_IF_ERROR(from_peer_->Wait(ready));
+  MS_RETURN_IF_ERROR(Describe(from_peer_->Wait(ready), "copy from another device"));
   StartSpan(from_peer_.get(), span).IgnoreError();
   const MS_MemRef to = PlaceOf(copy);
   const MS_MemRef from = PlaceOf(tensor);
@@ -115,7 +114,7 @@ StatusOr<Tensor> DeviceMemory::CopyFromPeer(const Tensor& tensor, const EventRef
                                   from_peer_->raw(), &to, &from, tensor.bytes())),
                               "copy from another device"));
   EndSpan(from_peer_.get(), span).IgnoreError();
-  Status followed = HandOver(from_peer_.get());
+  Status followed = Follow(compute_.get(), from_peer_.get());
   if (followed.ok()) followed = from_peer_->CallAfter([tensor, ready] {});
   MS_RETURN_IF_ERROR(KeepUnless(followed, {tensor, copy}));
   return copy;

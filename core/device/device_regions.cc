@@ -81,8 +81,12 @@ StatusOr<char*> DeviceRegions::Keep(const MS_MemRef& ref, size_t bytes) {
 
 StatusOr<char*> DeviceRegions::AllocateRegion(size_t bytes) {
   MS_MemRef ref = {};
-  MS_RETURN_IF_ERROR(
-      TakeAbiStatus(device_.functions->mem_alloc(device_.device, space_, bytes, alignment_, &ref)));
+  const Status allocated =
+      TakeAbiStatus(device_.functions->mem_alloc(device_.device, space_, bytes, alignment_, &ref));
+  if (!allocated.ok()) {
+    return Status(allocated.code(), absl::StrCat("plugin ", device_.plugin->name, ", device ",
+                                                 name_, ", mem_alloc: ", allocated.message()));
+  }
   const Status usable = CheckPiece(ref, bytes);
   if (!usable.ok()) {
     if (ref.base != nullptr) device_.functions->mem_free(device_.device, &ref);

@@ -120,7 +120,7 @@ std::string DevicePart::WaitsFor() const {
 
 Status DevicePart::AwaitCopies() {
   signal_ = DeviceSignal::Create(step_.scheduler, &part_);
-  const Status asked = memory_.to_host()->CallAfter([signal = signal_] { signal->Fire(); });
+  const Status asked = memory_.CallAfterCopies([signal = signal_] { signal->Fire(); });
   if (asked.ok()) return asked;
   signal_->Abandon();
   return WithLast(asked);
