@@ -11,6 +11,8 @@ namespace millstream {
 // - A process that may use one core only (sched_getaffinity) never looks.
 // - A thread looks only while fewer threads of the process than there are cores, itself among them,
 //   handle messages or look (BusyThread): on two cores, one may.
+// - None looks while the process awaits answers of more peers than there are cores (AwaitedAnswer):
+//   where these run on the same host, they have more use for the core.
 // - What other processes do is learned. A look that finds something sets the time of the next one
 //   to the most; one in vain halves it, and below the least there is none. One of kWholeEvery looks
 //   takes the whole time, so that a quiet machine is noticed.
@@ -51,6 +53,15 @@ class BusyThread {
 
   // Whether one of these threads may look.
   static bool MayLook();
+};
+
+// An answer that the process awaits from another one, as long as the object lives.
+class AwaitedAnswer {
+ public:
+  AwaitedAnswer();
+  ~AwaitedAnswer();
+  AwaitedAnswer(const AwaitedAnswer&) = delete;
+  AwaitedAnswer& operator=(const AwaitedAnswer&) = delete;
 };
 
 }  // namespace millstream

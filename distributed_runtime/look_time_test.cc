@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -103,6 +104,18 @@ TEST(BusyThread, ThreadsLookWhileFewerThanTheCoresAreBusy) {
   }
   const BusyThreads threads(cores);
   EXPECT_FALSE(BusyThread::MayLook());
+}
+
+TEST(AwaitedAnswer, ThreadsLookWhileNoMoreThanTheCoresAreAwaited) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  std::vector<std::unique_ptr<AwaitedAnswer>> awaited;
+  for (int i = 0; i < CPU_COUNT(&set); ++i) awaited.push_back(std::make_unique<AwaitedAnswer>());
+  EXPECT_TRUE(BusyThread::MayLook());
+  awaited.push_back(std::make_unique<AwaitedAnswer>());
+  EXPECT_FALSE(BusyThread::MayLook());
+  awaited.pop_back();
+  EXPECT_TRUE(BusyThread::MayLook());
 }
 
 }  // namespace

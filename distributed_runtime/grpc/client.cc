@@ -164,6 +164,7 @@ void* StartCall(void* channel, const char* method, int32_t is_urgent, millstream
   call->done = done;
   call->user = user;
   call->line = (*static_cast<ClientChannelRef*>(channel))->LineFor(is_urgent != 0);
+  if (is_urgent == 0) call->awaited.emplace();
   auto* const handle = new ClientCallRef(call);
   call->line->Start(call, method, slices, n, deadline_ns);
   return handle;

@@ -89,6 +89,7 @@ class Stream {
   // REQUIRES: the line's mutex is held.
   ClientCallRef TakeCall() {
     call_->stream = nullptr;
+    call_->awaited.reset();
     return std::exchange(call_, nullptr);
   }
 

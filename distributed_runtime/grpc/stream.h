@@ -6,12 +6,14 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "distributed_runtime/grpc/bytes.h"
 #include "distributed_runtime/grpc/queue.h"
+#include "distributed_runtime/look_time.h"
 #include "distributed_runtime/network_table.h"
 
 namespace millstream::network {
@@ -29,6 +31,8 @@ struct ClientCall {
   void* user = nullptr;
   std::shared_ptr<Line> line;
   Stream* stream = nullptr;  // guarded by the line; null: it has ended
+  // The same. Null also of an urgent call, which may be open for as long as somebody watches.
+  std::optional<AwaitedAnswer> awaited;
 };
 using ClientCallRef = std::shared_ptr<ClientCall>;
 
