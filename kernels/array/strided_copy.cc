@@ -1,5 +1,5 @@
 // How the copy runs: the innermost dimension is walked by one of three loops, chosen once:
-//   rows      both sides contiguous: memcpy
+//   rows      both sides contiguous: VectorCopy
 //   tiles     the target is contiguous along the innermost dimension and the source along another
 //             one (a transposition): square tiles, so that cache lines of both sides are used whole
 //   elements  anything else: one element at a time
@@ -13,6 +13,7 @@
 
 #include "kernels/array/strings.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/vector_copy.h"
 #include "kernels/simd/instruction_set.h"
 #include "kernels/simd/shuffle.h"
 #include "kernels/simd/vector.h"
@@ -126,8 +127,7 @@ ms::Status CopyRows(ms::Frame& frame, const StridedCopy::Dim* dims, uint32_t ran
   const int64_t block = kRowBlockBytes / static_cast<int64_t>(sizeof(T));
   return ForEachBlock(frame, dims, rank, rank - 1, rank - 1, block, 0, source, target,
                       [](const T* from, T* to, int64_t count) {
-                        std::memcpy(static_cast<void*>(to), from,
-                                    static_cast<size_t>(count) * sizeof(T));
+                        VectorCopy(from, count * static_cast<int64_t>(sizeof(T)), to);
                       });
 }
 
