@@ -1,18 +1,99 @@
 // Concat, ConcatV2, ParallelConcat and Pack: several tensors side by side along one axis.
+#include <array>
 #include <cstdint>
 
 #include "framework/plugin/plugin.hpp"
 #include "kernels/array/declared_shape.h"
 #include "kernels/array/indices.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/common/parallel.h"
+#include "kernels/common/streamed_output.h"
+#include "kernels/common/vector_copy.h"
 
 namespace millstream::kernels {
 namespace {
 
-// Copies each of `count` inputs from `first` on to its place in the rows of `output`. A row is what
-// lies inside one index of the `outer` dimensions before the axis.
+// One input: its rows, and where they go. A row is what lies inside one index of the dimensions
+// before the axis.
+struct Part {
+  const char* rows;
+  int64_t bytes;  // of a row
+  int64_t place;  // in a row of the output
+};
+
+// Inputs that are copied in one pass over the output.
+constexpr uint32_t kAtOnce = 32;
+
+// Whether inputs are joined row by row of the output. Not where rows are so short that StridedCopy
+// has loops for them, nor so long that threads cannot share them out.
+bool AreJoinedByRow(const ms::Frame& frame, uint32_t first, uint32_t count, int64_t outer,
+                    const ms::View& output) {
+  constexpr int64_t kLeastBytes = 32;
+  constexpr int64_t kMostBytes = 64 << 10;
+  if (outer == 1 || output.dtype() == MS_STRING) return false;
+  const auto element_size = static_cast<int64_t>(ms::ElementSize(output.dtype()));
+  if (output.size() / outer * element_size > kMostBytes) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t size = frame.input(first + i).size();
+    if (size > 0 && size / outer * element_size < kLeastBytes) return false;
+  }
+  return true;
+}
+
+// Row after row of the output, so that it is written from its first byte to its last.
+ms::Status CopyParts(ms::Frame& frame, const Part* parts, uint32_t count, int64_t outer,
+                     int64_t row_bytes, bool is_streamed, char* output) {
+  uint64_t nanoseconds = 0;
+  for (uint32_t i = 0; i < count; ++i) nanoseconds += 4 + static_cast<uint64_t>(parts[i].bytes) / 8;
+  const auto copy_rows = [=](int64_t begin, int64_t end) {
+    const auto copy = is_streamed ? &StreamCopy : &VectorCopy;
+    for (int64_t row = begin; row < end; ++row) {
+      char* const to = output + row * row_bytes;
+      for (uint32_t i = 0; i < count; ++i) {
+        const Part& part = parts[i];
+        copy(part.rows + row * part.bytes, part.bytes, to + part.place);
+      }
+    }
+    if (is_streamed) EndStreaming();
+  };
+  if (IsSerialWork(outer, static_cast<int64_t>(nanoseconds * 1000))) {
+    copy_rows(0, outer);
+    return ms::Status();
+  }
+  return StoppableFor(frame, static_cast<uint64_t>(outer), nanoseconds, copy_rows);
+}
+
+ms::Status JoinByRow(ms::Frame& frame, uint32_t first, uint32_t count, int64_t outer,
+                     const ms::View& output) {
+  const auto element_size = static_cast<int64_t>(ms::ElementSize(output.dtype()));
+  const int64_t row_bytes = output.size() / outer * element_size;
+  const bool is_large = IsStreamed(outer * row_bytes, outer * row_bytes);
+  int64_t place = 0;
+  for (uint32_t done = 0; done < count;) {
+    std::array<Part, kAtOnce> parts;
+    uint32_t size = 0;
+    bool is_streamed = is_large;  // long parts, few of whose bytes share lines with others
+    for (; done < count && size < kAtOnce; ++done) {
+      const ms::View input = frame.input(first + done);
+      const int64_t bytes = input.size() / outer * element_size;
+      place += bytes;
+      if (bytes == 0) continue;
+      parts[size++] = {input.data<char>(), bytes, place - bytes};
+      is_streamed = is_streamed && bytes >= kStreamedTileBytes;
+    }
+    MS_TRY(
+        CopyParts(frame, parts.data(), size, outer, row_bytes, is_streamed, output.data<char>()));
+  }
+  return ms::Status();
+}
+
+// Copies each of `count` inputs from `first` on to its place in the rows of `output`, of which
+// there are `outer`.
 ms::Status JoinRows(ms::Frame& frame, uint32_t first, uint32_t count, int64_t outer,
                     const ms::View& output) {
+  if (AreJoinedByRow(frame, first, count, outer, output)) {
+    return JoinByRow(frame, first, count, outer, output);
+  }
   const int64_t output_row = output.size() / outer;
   int64_t start = 0;
   for (uint32_t i = 0; i < count; ++i) {

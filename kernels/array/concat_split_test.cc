@@ -53,6 +53,54 @@ TEST(ConcatV2Test, JoinsLargeTensorsAlongAnyAxis) {
   }
 }
 
+// Rows of bytes, some of which are too short for vectors, and more inputs than one pass takes.
+TEST(ConcatV2Test, JoinsRowsOfAnyLengthOfManyTensors) {
+  constexpr int64_t kOuter = 37;
+  for (const int64_t least : {1, 31, 32, 33, 120, 900}) {
+    for (const int64_t count : {1, 2, 33, 70}) {
+      KernelTester t("ConcatV2");
+      t.Attr("T", MS_UINT8).Attr("Tidx", MS_INT32);
+      std::vector<std::vector<uint8_t>> rows(static_cast<size_t>(kOuter));
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t width = i == 1 ? 0 : least + i % 3;
+        std::vector<uint8_t> values;
+        for (int64_t at = 0; at < kOuter * width; ++at) {
+          values.push_back(static_cast<uint8_t>(at * 7 + i));
+          rows[static_cast<size_t>(at / width)].push_back(values.back());
+        }
+        t.Input<uint8_t>({kOuter, width}, values);
+      }
+      t.ConstInput<int32_t>({}, {1});
+      ASSERT_TRUE(IsOk(t.Run()));
+      std::vector<uint8_t> expected;
+      for (const std::vector<uint8_t>& row : rows) {
+        expected.insert(expected.end(), row.begin(), row.end());
+      }
+      EXPECT_EQ(t.Output<uint8_t>(0), expected) << count << " tensors of " << least << " bytes";
+    }
+  }
+}
+
+// More than the last cache holds, with rows that begin and end within lines.
+TEST(ConcatV2Test, JoinsLongRowsOfMuchMemory) {
+  constexpr int64_t kOuter = 4096;
+  constexpr int64_t kWidth = 2049;
+  KernelTester t("ConcatV2");
+  t.Attr("T", MS_UINT8).Attr("Tidx", MS_INT32);
+  std::vector<uint8_t> left;
+  for (int64_t i = 0; i < kOuter * kWidth; ++i) left.push_back(static_cast<uint8_t>(i % 251));
+  const std::vector<uint8_t> right(left.rbegin(), left.rend());
+  t.Input<uint8_t>({kOuter, kWidth}, left).Input<uint8_t>({kOuter, kWidth}, right);
+  t.ConstInput<int32_t>({}, {1});
+  ASSERT_TRUE(IsOk(t.Run()));
+  std::vector<uint8_t> expected;
+  for (int64_t row = 0; row < kOuter * kWidth; row += kWidth) {
+    expected.insert(expected.end(), left.begin() + row, left.begin() + row + kWidth);
+    expected.insert(expected.end(), right.begin() + row, right.begin() + row + kWidth);
+  }
+  EXPECT_TRUE(t.Output<uint8_t>(0) == expected);
+}
+
 TEST(ConcatV2Test, RefusesShapesThatDoNotFit) {
   KernelTester t("ConcatV2");
   t.Attr("T", MS_FLOAT32).Attr("Tidx", MS_INT32);
