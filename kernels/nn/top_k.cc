@@ -51,8 +51,9 @@ class RowSearch {
 
  private:
   static constexpr int64_t kTile = 256;
-  static constexpr int64_t kGroups = kTile / kOrderGroup;
-  static constexpr int64_t kMostInserted = 16;  // rows in rising order insert each element before k
+  static constexpr int64_t kGroups = 64;
+  // More entries are not put in order one by one: each would move too many others.
+  static constexpr int64_t kMostInserted = 16;
 
   // Collects entries that may be among the first k: few are put in order one by one. When there are
   // more, half of them go whenever twice as many as needed are there, so that each costs a constant
@@ -62,7 +63,10 @@ class RowSearch {
     entries_.clear();
     entries_.reserve(capacity_);
     is_full_ = false;
-    for (int64_t first = 0; first < n; first += kTile) {
+    least_ = 0;
+    int64_t first = 0;
+    if (k_ <= kMostInserted) first = CollectLargestFirst(elements, begin, n);
+    for (; first < n; first += kTile) {
       const int64_t count = std::min(kTile, n - first);
       // Nearer to the begin of a row, most groups have one of the first k so far.
       const bool are_few = first >= k_ * kOrderGroup;
@@ -74,48 +78,110 @@ class RowSearch {
     }
   }
 
+  // Of long rows. Of 64 groups at a time, looks at the k with the largest elements, these in order,
+  // as long as they exceed what is known: where the elements rise, that is the last group alone.
+  // Returns the first element that was not looked at.
+  int64_t CollectLargestFirst(const void* elements, int64_t begin, int64_t n) {
+    // In shorter rows, most groups have one of the first k.
+    if (largest_keys_ == nullptr || n < k_ * kOrderGroup) return 0;
+    int64_t first = 0;
+    while (n - first >= kOrderGroup) {
+      const int64_t groups = std::min(kGroups, (n - first) / kOrderGroup);
+      uint64_t largest[kGroups];
+      largest_keys_(elements, begin + first, groups, largest);
+      CollectLargestOf(elements, begin, first, groups, largest);
+      first += groups * kOrderGroup;
+    }
+    return first;
+  }
+
+  // From `groups` groups from element `first` on, whose largest keys are given.
+  void CollectLargestOf(const void* elements, int64_t begin, int64_t first, int64_t groups,
+                        const uint64_t* largest) {
+    groups_.clear();
+    for (int64_t group = 0; group < groups; ++group) {
+      const Entry entry = {largest[group], first + group * kOrderGroup};
+      if (!MayBeAmongFirst(entry)) continue;
+      if (!IsFull(groups_) || ComesFirst(entry, groups_.back())) Insert(entry, &groups_);
+    }
+    if (!is_full_ && IsFull(groups_)) least_ = std::max(least_, groups_.back().key);
+    for (const Entry& group : groups_) {
+      if (MayBeAmongFirst(group)) CollectFrom(elements, begin, group.index, kOrderGroup);
+    }
+    // That leaves no others, unless some of the k have NaNs alone.
+    if (!IsFull(groups_)) return;
+    const Entry last = groups_.back();
+    if (!MayBeAmongFirst({last.key, last.index + kOrderGroup})) return;
+    for (int64_t group = 0; group < groups; ++group) {
+      const Entry entry = {largest[group], first + group * kOrderGroup};
+      if (ComesFirst(last, entry) && MayBeAmongFirst(entry)) {
+        CollectFrom(elements, begin, entry.index, kOrderGroup);
+      }
+    }
+  }
+
   // From a tile whose first element is `first`, but only where one exceeds what is known: of long
   // rows that are few groups.
   void CollectFromGroups(const void* elements, int64_t begin, int64_t first) {
-    uint64_t largest[kGroups];
-    largest_keys_(elements, begin + first, kGroups, largest);
-    for (int64_t group = 0; group < kGroups; ++group) {
-      if (largest[group] <= least_) continue;
-      CollectFrom(elements, begin, first + group * kOrderGroup, kOrderGroup);
+    constexpr int64_t kTileGroups = kTile / kOrderGroup;
+    uint64_t largest[kTileGroups];
+    largest_keys_(elements, begin + first, kTileGroups, largest);
+    for (int64_t group = 0; group < kTileGroups; ++group) {
+      const int64_t place = first + group * kOrderGroup;
+      if (MayBeAmongFirst({largest[group], place})) {
+        CollectFrom(elements, begin, place, kOrderGroup);
+      }
     }
+  }
+
+  bool IsFull(const std::vector<Entry>& entries) const {
+    return entries.size() == static_cast<size_t>(k_);
+  }
+
+  bool MayBeAmongFirst(Entry entry) const {
+    if (entry.key > least_) return true;
+    if (entry.key < least_) return !is_full_ && entry.key == 0;
+    return !is_full_ || entry.index < last_index_;
+  }
+
+  // Once k entries are known.
+  void SetLast(Entry entry) {
+    is_full_ = true;
+    least_ = entry.key;
+    last_index_ = entry.index;
   }
 
   void CollectFrom(const void* elements, int64_t begin, int64_t first, int64_t count) {
     uint64_t keys[kTile];
     make_keys_(elements, begin + first, count, keys);
-    // A later entry of an equal key does not come before those that are there.
     if (k_ <= kMostInserted) {
       for (int64_t i = 0; i < count; ++i) {
-        if (!is_full_ || keys[i] > least_) Insert({keys[i], first + i});
+        const Entry entry = {keys[i], first + i};
+        if (!MayBeAmongFirst(entry)) continue;
+        Insert(entry, &entries_);
+        if (IsFull(entries_)) SetLast(entries_.back());
       }
       return;
     }
     for (int64_t i = 0; i < count; ++i) {
-      if (is_full_ && keys[i] <= least_) continue;
+      const Entry entry = {keys[i], first + i};
+      if (!MayBeAmongFirst(entry)) continue;
       if (entries_.size() == capacity_) {
         Keep();
-        is_full_ = true;
-        least_ = entries_.back().key;
-        if (keys[i] <= least_) continue;
+        SetLast(entries_.back());
+        if (!MayBeAmongFirst(entry)) continue;
       }
-      entries_.push_back({keys[i], first + i});
+      entries_.push_back(entry);
     }
   }
 
-  // Before all entries of smaller keys; the last of k goes.
-  void Insert(Entry entry) {
-    if (is_full_) entries_.pop_back();
-    size_t at = entries_.size();
-    entries_.push_back(entry);
-    for (; at > 0 && entries_[at - 1].key < entry.key; --at) entries_[at] = entries_[at - 1];
-    entries_[at] = entry;
-    is_full_ = entries_.size() == capacity_;
-    least_ = entries_.back().key;
+  // Before all entries that come after it; the last of k goes.
+  void Insert(Entry entry, std::vector<Entry>* entries) const {
+    if (!IsFull(*entries)) entries->push_back(entry);
+    Entry* const sorted = entries->data();
+    size_t at = entries->size() - 1;
+    for (; at > 0 && ComesFirst(entry, sorted[at - 1]); --at) sorted[at] = sorted[at - 1];
+    sorted[at] = entry;
   }
 
   // Drops all entries but the first k; the last of those is put at the end.
@@ -130,8 +196,10 @@ class RowSearch {
   const int64_t k_;
   std::vector<Entry> entries_;
   size_t capacity_ = 0;
-  bool is_full_ = false;  // k entries are known, the last of which has the key least_
-  uint64_t least_ = 0;
+  bool is_full_ = false;    // k entries are known
+  uint64_t least_ = 0;      // none of the first k has a smaller key, but a NaN while not is_full_
+  int64_t last_index_ = 0;  // if is_full_, of the last entry, whose key is least_
+  std::vector<Entry> groups_;  // those with the largest elements, which `key` says
 };
 
 // What an element costs (see ParallelElements).

@@ -157,6 +157,73 @@ TYPED_TEST(LongRowTest, FindsWhatASortFinds) {
   }
 }
 
+// Where in a row the largest elements are: what is looked at first must not matter.
+template <typename T>
+std::vector<std::vector<T>> RowsInOrder(int64_t size) {
+  std::vector<std::vector<T>> rows(8, std::vector<T>(static_cast<size_t>(size)));
+  for (int64_t i = 0; i < size; ++i) {
+    const auto at = static_cast<size_t>(i);
+    rows[0][at] = static_cast<T>(i);
+    rows[1][at] = static_cast<T>(-i);
+    rows[2][at] = T(7);                              // all equal
+    rows[3][at] = static_cast<T>(i / 100);           // in rising steps
+    rows[4][at] = static_cast<T>(-(i / 100));        // in falling steps
+    rows[5][at] = static_cast<T>(i * 37 % 1000);     // again and again
+    rows[6][at] = std::numeric_limits<T>::lowest();  // of integers, the key 0
+    rows[7][at] = i < size - 40 ? std::numeric_limits<T>::lowest() : T(1);
+  }
+  return rows;
+}
+
+// NaNs alone, or numbers of which there are fewer than asked for.
+void AddRowsOfNans(int64_t size, std::vector<std::vector<float>>* rows) {
+  std::vector<float> row(static_cast<size_t>(size), kNan);
+  rows->push_back(row);
+  row[static_cast<size_t>(size - 50)] = -kInf;
+  row[static_cast<size_t>(size / 2)] = -kInf;
+  rows->push_back(row);
+  row[static_cast<size_t>(size / 3)] = 1;
+  row[static_cast<size_t>(size / 3 + 2)] = -kInf;
+  rows->push_back(row);
+  std::fill(row.begin(), row.end(), -kInf);
+  std::fill(row.begin(), row.begin() + size / 2, kNan);
+  rows->push_back(row);
+}
+
+template <typename T>
+void ExpectFirstOfRows(const std::vector<std::vector<T>>& rows, int64_t k) {
+  const auto size = static_cast<int64_t>(rows[0].size());
+  std::vector<T> x;
+  std::vector<int32_t> places;
+  for (const std::vector<T>& row : rows) {
+    x.insert(x.end(), row.begin(), row.end());
+    std::vector<int32_t> order(row.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      const T left = row[static_cast<size_t>(a)];
+      const T right = row[static_cast<size_t>(b)];
+      return left > right || (left == left && right != right);
+    });
+    places.insert(places.end(), order.begin(), order.begin() + k);
+  }
+  const std::vector<int64_t> dims = {static_cast<int64_t>(rows.size()), size};
+  EXPECT_EQ(TopPlaces<T>(dims, x, static_cast<int32_t>(k)), places)
+      << "k = " << k << " of " << size;
+}
+
+TEST(TopKTest, WhereverTheLargestAre) {
+  for (const int64_t size : {320, 511, 512, 2047, 2048, 2079, 2081, 5000}) {
+    std::vector<std::vector<float>> floats = RowsInOrder<float>(size);
+    AddRowsOfNans(size, &floats);
+    for (const int64_t k : {1, 2, 10, 15, 16, 17, 40}) {
+      ExpectFirstOfRows(floats, k);
+      ExpectFirstOfRows(RowsInOrder<double>(size), k);
+      ExpectFirstOfRows(RowsInOrder<int32_t>(size), k);
+      ExpectFirstOfRows(RowsInOrder<int64_t>(size), k);
+    }
+  }
+}
+
 TEST(TopKTest, WithoutElements) {
   EXPECT_EQ(TopPlaces<float>({2, 3}, {1, 2, 3, 4, 5, 6}, 0), std::vector<int32_t>());
   EXPECT_EQ(TopPlaces<float>({2, 0}, {}, 0), std::vector<int32_t>());
