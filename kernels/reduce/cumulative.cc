@@ -114,6 +114,8 @@ void RunSomeRows(const T* x, T* out, const Columns& columns) {
   std::fill_n(so_far, kCount, Op::template Initial<T, Computed>());
   int64_t at = columns.reverse ? length - 1 : 0;
   for (int64_t i = 0; i < length; ++i, at += step) {
+    // Else so_far would be in memory, and each operation wait for the last one's store, too.
+#pragma GCC unroll 4
     for (int64_t row = 0; row < kCount; ++row) {
       const Computed before = so_far[row];
       so_far[row] = Op::Apply(before, static_cast<Computed>(x[row * length + at]));
