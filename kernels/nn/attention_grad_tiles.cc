@@ -40,6 +40,7 @@ float RowDot(const float* x, const float* y, int64_t n) {
     Lanes sums[kVectors] = {};
     int64_t j = begin;
     for (; j + kVectors * kEach <= end; j += kVectors * kEach) {
+#pragma GCC unroll 4
       for (int i = 0; i < kVectors; ++i) {
         sums[i] += Load<kBytes>(x + j + i * kEach) * Load<kBytes>(y + j + i * kEach);
       }

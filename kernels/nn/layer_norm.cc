@@ -23,6 +23,7 @@ double RowSum(const float* x, int64_t n, float fill, Term&& term) {
     Vector<float, kBytes> sums[kVectors] = {};
     int64_t j = begin;
     for (; j + kVectors * kEach <= end; j += kVectors * kEach) {
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sums[v] += term(Load<kBytes>(x + j + v * kEach));
     }
     for (int v = 0; v < kVectors && j < end; ++v, j += kEach) {
