@@ -9,7 +9,7 @@ import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.graph_keys import GraphKeys
 from millstream._impl.base.public import public
 from millstream._impl.graph import scopes
-from millstream._impl.graph.arguments import DTYPE, INTEGER, LIST, TENSOR, or_none, takes
+from millstream._impl.graph.arguments import DTYPE, INTEGER, NAMES, TENSOR, or_none, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.default_graph import get_default_graph
 from millstream._impl.graph.operation import Tensor
@@ -20,7 +20,7 @@ from millstream._impl.values import dtypes
 from millstream._impl.variables.variables import Variable
 
 OPTIONAL = or_none(TENSOR)
-COLLECTIONS = or_none(LIST)
+COLLECTIONS = or_none(NAMES)
 # The types of the arguments that most metrics have.
 COMMON = {
     "labels": TENSOR,

@@ -216,6 +216,11 @@ def test_rates_at_rates(session: tf.Session) -> None:
 # ---- Variables, collections, errors ----
 
 
+def test_a_collection_may_be_named_without_a_list() -> None:
+    pair = tf.metrics.accuracy([1], [1], metrics_collections="values", updates_collections="updates")
+    assert (tf.get_collection("values"), tf.get_collection("updates")) == ([pair[0]], [pair[1]])
+
+
 def test_counters_are_local_and_join_collections(session: tf.Session) -> None:
     with tf.name_scope("eval"):
         value, update = tf.metrics.precision(

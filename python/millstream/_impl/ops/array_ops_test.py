@@ -69,6 +69,19 @@ def test_slices_keep_the_shape_that_they_are_given() -> None:
         tf.Session().run(rows)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: tf.Session) -> None:
+    x: Any = tf.placeholder(dtype, [2])
+    clipped, norm = tf.clip_by_global_norm([x, tf.constant([2.0], dtype), None], 2.0)
+    for bad in (np.inf, -np.inf, np.nan):
+        first, second = session.run(clipped[:2], {x: [1.0, bad]})
+        assert np.isnan(first).all()
+        assert np.isnan(second).all()
+    assert norm.dtype == dtype
+    assert session.run(clipped[0], {x: [0.0, 0.0]}).tolist() == [0.0, 0.0]
+    assert session.run(clipped[0], {x: [1.0, 2.0]}).tolist() == pytest.approx([2 / 3, 4 / 3])
+
+
 def test_shapes_that_are_partly_known_give_static_sizes() -> None:
     unknown = tf.placeholder(tf.int32)
     x = tf.placeholder(tf.float32)

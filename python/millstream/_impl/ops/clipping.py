@@ -119,6 +119,8 @@ def clip_by_global_norm(
 ) -> tuple[list[Any], Tensor]:
     """Several tensors scaled down together so that their global norm is at most `clip_norm`.
 
+    If the norm is infinite or NaN, all elements become NaN.
+
     Pascanu, Mikolov, Bengio: On the difficulty of training recurrent neural networks (2012).
 
     Parameters
@@ -146,5 +148,7 @@ def clip_by_global_norm(
     length = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
     with scopes.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None]):
         scale = clip_norm * gen_ops.minimum(1.0 / length, 1.0 / clip_norm)
+        # The inverse of an infinite norm is 0, which would pass for gradients that are all zero.
+        scale = scale + 0.0 * length
         clipped = [None if t is None else _map_values(lambda v: v * scale, t) for t in t_list]
     return clipped, length

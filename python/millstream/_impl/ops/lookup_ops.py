@@ -71,10 +71,10 @@ class _Table:
                     f"{self._key_dtype.name}, got {found.dtype.name}."
                 )
             values = gen_ops.lookup_table_find_v2(self._handle, found, default_value, scope)
-        if isinstance(keys, SparseTensor):
-            return SparseTensor(keys.indices, values, keys.dense_shape)
         if default_value.shape.ndims == 0:
             values.set_shape(found.shape)
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, values, keys.dense_shape)
         return values
 
     def _exported(self, name: str | None) -> tuple[Tensor, Tensor]:

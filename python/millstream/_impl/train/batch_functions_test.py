@@ -149,6 +149,7 @@ def test_batches_of_shuffled_elements_have_all(session: tf.Session) -> None:
     found = [value for each in _all_of(session, batch) for value in each.tolist()]
     assert sorted(found) == list(range(20))
     assert found != list(range(20))
+    assert tf.get_collection(tf.GraphKeys.SUMMARIES)[-1].op.name.endswith("over_8_of_12_full")
 
 
 def test_shuffled_sources_are_joined(session: tf.Session) -> None:

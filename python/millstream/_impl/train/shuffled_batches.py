@@ -39,7 +39,7 @@ def _shuffled(
         )
     default = "shuffle_batch" if len(batch.sources) == 1 else "shuffle_batch_join"
     inputs = [tensor for source in batch.sources for tensor in names_of(source)]
-    summary = f"fraction_over_{min_after_dequeue}_of_{capacity}_full"
+    summary = f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full"
     with scopes.name_scope(name, default, inputs) as scope:
         return batch.through(make_queue, (summary, fullness), scope)
 
