@@ -23,7 +23,10 @@ from millstream._impl.graph.arguments import (
 from millstream._impl.graph.convert import constant_value, convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import slicing
+from millstream._impl.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from millstream._impl.values import dtypes, tensor_shape
+
+_SPARSE = (SparseTensor, SparseTensorValue)
 
 newaxis = public("newaxis")(None)
 
@@ -49,7 +52,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     Parameters
     ----------
     input
-        The tensor.
+        The tensor, which may be sparse.
     name
         Name of the result.
     out_type
@@ -65,6 +68,8 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     >>> tf.shape([[1, 2, 3]]).eval()
     array([1, 3], dtype=int32)
     """
+    if isinstance(input, _SPARSE):
+        return gen_ops.cast(input.dense_shape, out_type, name=name)
     return gen_ops.shape(input, out_type, name)
 
 
@@ -99,7 +104,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     Parameters
     ----------
     input
-        The tensor, which may be ragged.
+        The tensor, which may be ragged or sparse; the elements of a sparse one that are not given
+        count as well.
     name
         Name of the result.
     out_type
@@ -110,6 +116,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     >>> int(tf.size([[1, 2, 3]]).eval())
     3
     """
+    if isinstance(input, _SPARSE):
+        return gen_ops.prod(gen_ops.cast(input.dense_shape, out_type), 0, name=name)
     return gen_ops.size(input, out_type, name)
 
 
@@ -122,7 +130,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     Parameters
     ----------
     input
-        The tensor, which may be ragged.
+        The tensor, which may be ragged or sparse.
     name
         Name of the result.
 
@@ -131,6 +139,8 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     >>> int(tf.rank([[1, 2]]).eval())
     2
     """
+    if isinstance(input, _SPARSE):
+        return gen_ops.size(input.dense_shape, name=name)
     return gen_ops.rank(input, name)
 
 
@@ -356,7 +366,14 @@ def strided_slice(
     if var is not None and not hasattr(var, "_assign_slice"):
         raise TypeError(f"var: expected a variable, got {var!r}")
     if strides is None:
-        strides = gen_ops.ones_like(begin)
+        begin = convert_to_tensor(begin, name="begin")
+        count = begin.shape.num_elements()
+        # As a constant, so that the static shape of the result is known.
+        strides = (
+            gen_ops.ones_like(begin)
+            if count is None
+            else np.ones([count], begin.dtype.as_numpy_dtype)
+        )
     bounds = [begin, end, strides]
     masks = {
         "begin_mask": begin_mask,

@@ -82,6 +82,27 @@ def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: t
     assert session.run(clipped[0], {x: [1.0, 2.0]}).tolist() == pytest.approx([2 / 3, 4 / 3])
 
 
+def test_a_mask_selects_elements_or_rows() -> None:
+    numbers: Any = np.arange(6).reshape(3, 2)
+    rows = np.array([True, False, True])
+    for x in (tf.constant(numbers), tf.Variable(numbers)):
+        tf.global_variables_initializer().run()
+        assert x[x > 2].eval().tolist() == [3, 4, 5]
+        for mask in (rows, tf.constant(rows)):
+            assert x[mask].shape.as_list() == [None, 2]
+            assert x[mask].eval().tolist() == [[0, 1], [4, 5]]
+    with pytest.raises(ValueError, match=r"\[3,2\]|\(3, 2\)|\(2,\)"):
+        tf.constant(numbers)[rows[:2]]
+
+
+def test_a_strided_slice_without_strides_has_a_static_shape() -> None:
+    x, start = tf.placeholder(tf.float32, [None, 9]), tf.placeholder(tf.int32)
+    assert tf.strided_slice(x, [0, 1], [4, 6]).shape.as_list() == [None, 5]
+    assert tf.strided_slice(tf.ones([8, 9]), [0, 1], [4, 6]).shape.as_list() == [4, 5]
+    assert tf.strided_slice(x, [0, start], [4, start + 2]).shape.as_list() == [None, None]
+    assert tf.strided_slice([5, 6, 7], start, [2]).eval({start: [1]}).tolist() == [6]
+
+
 def test_shapes_that_are_partly_known_give_static_sizes() -> None:
     unknown = tf.placeholder(tf.int32)
     x = tf.placeholder(tf.float32)

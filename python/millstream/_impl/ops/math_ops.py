@@ -23,7 +23,7 @@ from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.ops import operators
 from millstream._impl.ops.indexed_slices import IndexedSlices
-from millstream._impl.ops.sparse_tensor import SparseTensor
+from millstream._impl.ops.sparse_tensor import SparseTensor, or_sparse
 from millstream._impl.values import dtypes, values
 
 add = public("add", "math.add")(gen_ops.add)
@@ -61,7 +61,7 @@ acosh = public("acosh", "math.acosh")(gen_ops.acosh)
 atanh = public("atanh", "math.atanh")(gen_ops.atanh)
 log1p = public("log1p", "math.log1p")(gen_ops.log1p)
 expm1 = public("expm1", "math.expm1")(gen_ops.expm1)
-erf = public("erf", "math.erf")(gen_ops.erf)
+erf = public("erf", "math.erf")(or_sparse(gen_ops.erf))
 erfc = public("erfc", "math.erfc")(gen_ops.erfc)
 lgamma = public("lgamma", "math.lgamma")(gen_ops.lgamma)
 digamma = public("digamma", "math.digamma")(gen_ops.digamma)
@@ -75,15 +75,15 @@ bessel_i1e = public("math.bessel_i1e")(gen_ops.bessel_i1e)
 is_nan = public("is_nan", "debugging.is_nan", "math.is_nan")(gen_ops.is_nan)
 is_inf = public("is_inf", "debugging.is_inf", "math.is_inf")(gen_ops.is_inf)
 is_finite = public("is_finite", "debugging.is_finite", "math.is_finite")(gen_ops.is_finite)
-negative = public("negative", "math.negative")(gen_ops.neg)
-sign = public("sign", "math.sign")(gen_ops.sign)
-square = public("square", "math.square")(gen_ops.square)
-sqrt = public("sqrt", "math.sqrt")(gen_ops.sqrt)
+negative = public("negative", "math.negative")(or_sparse(gen_ops.neg))
+sign = public("sign", "math.sign")(or_sparse(gen_ops.sign))
+square = public("square", "math.square")(or_sparse(gen_ops.square))
+sqrt = public("sqrt", "math.sqrt")(or_sparse(gen_ops.sqrt))
 rsqrt = public("rsqrt", "math.rsqrt")(gen_ops.rsqrt)
 reciprocal = public("reciprocal", "math.reciprocal")(gen_ops.reciprocal)
 exp = public("exp", "math.exp")(gen_ops.exp)
 log = public("log", "math.log")(gen_ops.log)
-tanh = public("tanh", "math.tanh", "nn.tanh")(gen_ops.tanh)
+tanh = public("tanh", "math.tanh", "nn.tanh")(or_sparse(gen_ops.tanh))
 sigmoid = public("sigmoid", "math.sigmoid", "nn.sigmoid")(gen_ops.sigmoid)
 less = public("less", "math.less")(gen_ops.less)
 less_equal = public("less_equal", "math.less_equal")(gen_ops.less_equal)
@@ -103,13 +103,14 @@ inv = public("inv")(gen_ops.inv)
 
 @public("abs", "math.abs")
 @takes(x=TENSOR)
+@or_sparse
 def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001  (the public name)
     """Absolute value.
 
     Parameters
     ----------
     x
-        A tensor of real or complex numbers.
+        A tensor of real or complex numbers, which may be sparse.
     name
         Name of the result.
 

@@ -130,6 +130,12 @@ class VariableSlice(Tensor):
         return self._variable._assign_slice(self._bounds, self._masks, value, name)
 
 
+def _is_mask(key: Any) -> bool:
+    if isinstance(key, TensorLike):
+        return key.dtype.base_dtype == dtypes.bool
+    return isinstance(key, np.ndarray) and key.dtype == np.bool_
+
+
 def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
     """``tensor[key]``.
 
@@ -139,8 +145,9 @@ def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
         A tensor or variable. The slice of a variable has a method ``assign``.
     key
         An index, slice, ``...``, ``tf.newaxis``, or a tuple of those; bounds may be scalar tensors.
+        Or a mask: a tensor or array of booleans.
     name
-        Name of the result.
+        Name of the result; not of one that a mask gives.
 
     Raises
     ------
@@ -150,6 +157,11 @@ def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
         The key has more positions than the tensor, or an index beyond its end, as far as known.
     """
     graph = tensor.graph
+    if _is_mask(key):
+        from millstream._impl.ops.selection import boolean_mask  # lazy: few programs have masks
+
+        with graph.as_default():
+            return boolean_mask(tensor, key)
     scope = graph.op_name(name) + "/"
     with graph.as_default(), graph.enter_scope(scope):
         spec = _parse(key)

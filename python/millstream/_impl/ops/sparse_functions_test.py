@@ -99,6 +99,24 @@ def test_values_are_cast() -> None:
     assert _dense(tf.to_int64(_sparse(_DENSE))).dtype == np.int64
 
 
+@pytest.mark.parametrize(
+    "function", [tf.abs, tf.negative, tf.sign, tf.square, tf.sqrt, tf.erf, tf.tanh]
+)
+def test_functions_that_keep_zero_map_the_elements(function: Any) -> None:
+    mapped = function(x=_sparse(_DENSE), name="mapped")
+    assert mapped.values.op.name == "mapped"
+    assert mapped.shape.as_list() == [3, 4]
+    np.testing.assert_array_equal(_dense(mapped), _run(function(_DENSE)))
+
+
+def test_sizes_are_those_of_the_dense_tensor() -> None:
+    x = _sparse(_DENSE)
+    for one in (x, tf.SparseTensorValue(*_run([x.indices, x.values, x.dense_shape]))):
+        sizes = [tf.shape(one), tf.shape(one, out_type=tf.int64), tf.size(one), tf.rank(one)]
+        assert [size.dtype for size in sizes] == [tf.int32, tf.int64, tf.int32, tf.int32]
+        assert [size.tolist() for size in _run(sizes)] == [[3, 4], [3, 4], 12, 2]
+
+
 def test_what_is_not_sparse_is_refused() -> None:
     with pytest.raises(TypeError, match="sp_input"):
         tf.sparse_reorder(tf.constant([1.0]))

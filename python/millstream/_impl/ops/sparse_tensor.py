@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 
 import millstream._impl.ops.gen_ops as gen_ops
 from millstream._impl.base.public import public
@@ -18,6 +20,9 @@ from millstream._impl.values.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from millstream._impl.graph.graph import Graph
     from millstream._impl.values.dtypes import DType
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 @public("SparseTensorValue")
@@ -186,6 +191,34 @@ class SparseTensor(TensorLike):
             f"<tf.SparseTensor indices={self._indices!r} values={self._values!r} "
             f"dense_shape={self._dense_shape!r}>"
         )
+
+
+def or_sparse(
+    function: Callable[_Parameters, _Result],
+) -> Callable[_Parameters, _Result]:
+    """Let a function of one tensor take a sparse one: then it maps the elements that are given.
+
+    Parameters
+    ----------
+    function
+        Works element by element, and gives 0 for 0.
+    """
+
+    def values_of(value: Any) -> Any:
+        return value.values if isinstance(value, SparseTensor) else value
+
+    @functools.wraps(function)
+    def mapped(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        given = [one for one in (*args, *kwargs.values()) if isinstance(one, SparseTensor)]
+        if not given:
+            return function(*args, **kwargs)
+        untyped = cast("Callable[..., Any]", function)
+        values = untyped(
+            *map(values_of, args), **{name: values_of(value) for name, value in kwargs.items()}
+        )
+        return cast("_Result", SparseTensor(given[0].indices, values, given[0].dense_shape))
+
+    return mapped
 
 
 @public("convert_to_tensor_or_sparse_tensor")

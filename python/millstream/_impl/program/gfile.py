@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import glob as _glob
 import os
@@ -138,7 +139,7 @@ def listdir(path: Any) -> list[str]:
 @public("io.gfile.mkdir")
 @takes(path=PATH)
 def mkdir(path: Any) -> None:
-    """Make a folder in a folder that is there.
+    """Make a folder in a folder that is there. What is there already is left as it is.
 
     Parameters
     ----------
@@ -147,8 +148,6 @@ def mkdir(path: Any) -> None:
 
     Raises
     ------
-    AlreadyExistsError
-        It is there.
     NotFoundError
         The folder around it is not there.
 
@@ -160,7 +159,7 @@ def mkdir(path: Any) -> None:
     >>> os.listdir(folder)
     ['inner']
     """
-    with typed_errors(path):
+    with typed_errors(path), contextlib.suppress(FileExistsError):
         os.mkdir(path_text(path))
 
 

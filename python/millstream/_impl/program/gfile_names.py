@@ -105,7 +105,7 @@ def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802
 @public("gfile.MkDir")
 @takes(dirname=PATH)
 def MkDir(dirname: Any) -> None:  # noqa: N802
-    """Make a folder in a folder that is there.
+    """Make a folder in a folder that is there. What is there already is left as it is.
 
     Parameters
     ----------
@@ -114,8 +114,6 @@ def MkDir(dirname: Any) -> None:  # noqa: N802
 
     Raises
     ------
-    AlreadyExistsError
-        It is there.
     NotFoundError
         The folder around it is not there.
 

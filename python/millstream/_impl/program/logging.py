@@ -10,7 +10,7 @@ from typing import Any
 
 from millstream._impl.base import source_location
 from millstream._impl.base.public import public
-from millstream._impl.graph.arguments import INTEGER, takes
+from millstream._impl.graph.arguments import INTEGER, Kind, takes
 
 DEBUG = public("logging.DEBUG")(_logging.DEBUG)
 INFO = public("logging.INFO")(_logging.INFO)
@@ -26,6 +26,10 @@ warn = public("logging.warn")(_logger.warning)
 warning = public("logging.warning")(_logger.warning)
 error = public("logging.error")(_logger.error)
 fatal = public("logging.fatal")(_logger.critical)
+
+_LEVEL = Kind(
+    "a level or its name", lambda value: isinstance(value, str) or INTEGER.accepts(value)
+)
 
 # How often each place of the program has called log_every_n or log_first_n.
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
@@ -160,14 +164,19 @@ def flush() -> None:
 
 
 @public("logging.set_verbosity")
-@takes(v=INTEGER)
-def set_verbosity(v: int) -> None:
+@takes(v=_LEVEL)
+def set_verbosity(v: int | str) -> None:
     """Hide what is below a level.
 
     Parameters
     ----------
     v
-        One of the levels of this module.
+        One of the levels of this module, or its name.
+
+    Raises
+    ------
+    ValueError
+        No level has that name.
 
     Examples
     --------

@@ -44,6 +44,13 @@ def test_lines_count_how_often_they_are_reached(caplog: pytest.LogCaptureFixture
     assert found == ["every 0", "first 0", "first 1", "every 3", "every 6"]
 
 
+def test_a_level_may_be_given_by_its_name() -> None:
+    tf.logging.set_verbosity("ERROR")
+    assert tf.logging.get_verbosity() == tf.logging.ERROR
+    with pytest.raises(ValueError, match="LOUD"):
+        tf.logging.set_verbosity("LOUD")
+
+
 def test_levels_are_those_of_python() -> None:
     names = ["DEBUG", "INFO", "WARN", "ERROR", "FATAL"]
     assert [getattr(tf.logging, name) for name in names] == [10, 20, 30, 40, 50]
