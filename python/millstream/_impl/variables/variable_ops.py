@@ -15,6 +15,7 @@ from millstream._impl.graph.operation import Operation, Tensor
 from millstream._impl.graph.tensor_like import TensorLike
 from millstream._impl.graph.variable_tensor import VariableTensor, on_device_of
 from millstream._impl.ops import control_ops
+from millstream._impl.ops.slicing import VariableSlice
 from millstream._impl.values import dtypes, values
 from millstream._impl.values.tensor_shape import as_shape
 from millstream._impl.variables.variables import Variable
@@ -53,7 +54,8 @@ def assign(
     Parameters
     ----------
     ref
-        The variable, or what an assignment to it returned, which then runs before.
+        The variable, or what an assignment to it returned, which then runs before; or a slice of
+        the variable (``v[1:]``), which alone changes.
     value
         The new value, of its shape and dtype.
     validate_shape
@@ -84,6 +86,9 @@ def assign(
     >>> tf.assign(v, [3, 4]).eval().tolist()
     [3, 4]
     """
+    if isinstance(ref, VariableSlice):
+        written: Tensor = ref.assign(value, name)
+        return written
     variable, before = variable_to_change(ref)
     unchecked = validate_shape is not None and not validate_shape
     if unchecked and _may_have_another_shape(value, variable):

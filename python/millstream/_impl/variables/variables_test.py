@@ -33,8 +33,10 @@ def test_the_value_after_a_write_has_the_name_of_the_write(graph: tf.Graph) -> N
         tf.assign_add(v, [1.0, 1.0]),
         tf.scatter_update(v, [0], [7.0], name="rows"),
         v[1:].assign([9.0], name="slice"),
+        tf.assign(v[:1], [6.0], name="part"),
     ]
-    assert [value.name for value in written] == ["set:0", "AssignAdd:0", "rows:0", "slice:0"]
+    names = ["set:0", "AssignAdd:0", "rows:0", "slice:0", "part:0"]
+    assert [value.name for value in written] == names
     with tf.Session() as session:
         session.run(v.initializer)
         session.run("set")
@@ -42,6 +44,7 @@ def test_the_value_after_a_write_has_the_name_of_the_write(graph: tf.Graph) -> N
         assert session.run("AssignAdd:0").tolist() == [4.0, 5.0]
         assert session.run("rows:0").tolist() == [7.0, 5.0]
         assert session.run("slice:0").tolist() == [7.0, 9.0]
+        assert session.run("part:0").tolist() == [6.0, 9.0]
 
 
 def test_a_variable_is_made_with_all_its_operations(graph: tf.Graph) -> None:
