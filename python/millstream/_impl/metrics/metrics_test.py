@@ -217,8 +217,10 @@ def test_rates_at_rates(session: tf.Session) -> None:
 
 
 def test_a_collection_may_be_named_without_a_list() -> None:
-    pair = tf.metrics.accuracy([1], [1], metrics_collections="values", updates_collections="updates")
-    assert (tf.get_collection("values"), tf.get_collection("updates")) == ([pair[0]], [pair[1]])
+    value, update = tf.metrics.accuracy(
+        [1], [1], metrics_collections="values", updates_collections="updates"
+    )
+    assert (tf.get_collection("values"), tf.get_collection("updates")) == ([value], [update])
 
 
 def test_counters_are_local_and_join_collections(session: tf.Session) -> None:

@@ -27,19 +27,19 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     images
         The last dimension is of red, green and blue.
     name
-        Name of the scope.
+        Name of the result.
 
     Examples
     --------
     >>> tf.image.rgb_to_grayscale(tf.constant([[[255, 255, 255]]], tf.uint8)).eval().tolist()
     [[[255]]]
     """
-    with scopes.name_scope(name, "rgb_to_grayscale", [images]):
+    with scopes.name_scope(name, "rgb_to_grayscale", [images]) as scope:
         tensor = convert_to_tensor(images, name="images")
         numbers = as_floats(tensor)
         weights = convert_to_tensor([0.2989, 0.5870, 0.1140], numbers.dtype)
         gray = reductions.reduce_sum(numbers * weights, -1, keepdims=True)
-        return convert_image_dtype(gray, tensor.dtype)
+        return convert_image_dtype(gray, tensor.dtype, name=scope)
 
 
 @public("image.grayscale_to_rgb")
@@ -52,18 +52,18 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     images
         The last dimension has one channel.
     name
-        Name of the scope.
+        Name of the result.
 
     Examples
     --------
     >>> tf.image.grayscale_to_rgb([[[7]]]).eval().tolist()
     [[[7, 7, 7]]]
     """
-    with scopes.name_scope(name, "grayscale_to_rgb", [images]):
+    with scopes.name_scope(name, "grayscale_to_rgb", [images]) as scope:
         tensor = convert_to_tensor(images, name="images")
         if tensor.shape.ndims is None:
             raise ValueError("images: must have a known rank")
-        return array_ops.tile(tensor, [1] * (tensor.shape.ndims - 1) + [3])
+        return array_ops.tile(tensor, [1] * (tensor.shape.ndims - 1) + [3], scope)
 
 
 def _by_matrix(images: Any, matrix: list[list[float]], name: str) -> Tensor:

@@ -160,6 +160,15 @@ def test_spaces_of_colors_there_and_back() -> None:
     assert (tiled == gray.repeat(3, -1)).all()
 
 
+@pytest.mark.parametrize("dtype", [tf.uint8, tf.float32])
+def test_shades_of_gray_have_the_name_that_they_are_given(dtype: tf.DType) -> None:
+    with tf.Graph().as_default():
+        gray = tf.image.rgb_to_grayscale(tf.ones([2, 2, 3], dtype), name="gray")
+        assert gray.op.name == "gray"
+        assert tf.image.grayscale_to_rgb(gray, name="tiled").op.name == "tiled"
+        assert tf.image.rgb_to_grayscale(tf.ones([2, 2, 3], dtype)).op.name == "rgb_to_grayscale"
+
+
 def test_random_changes_are_within_their_ranges() -> None:
     with tf.Graph().as_default():
         gray = tf.fill([2, 2, 3], 0.5)

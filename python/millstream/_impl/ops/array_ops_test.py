@@ -69,6 +69,13 @@ def test_slices_keep_the_shape_that_they_are_given() -> None:
         tf.Session().run(rows)
 
 
+@pytest.mark.parametrize("function", [tf.clip_by_norm, tf.clip_by_average_norm])
+def test_clipped_elements_have_the_name_that_they_are_given(function: Any) -> None:
+    rows = tf.IndexedSlices(tf.constant([[3.0, 4.0]]), tf.constant([0]))
+    assert function([3.0, 4.0], 1.0, name="clipped").op.name == "clipped"
+    assert function(rows, 1.0, name="rows").values.op.name == "rows"
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: tf.Session) -> None:
     x: Any = tf.placeholder(dtype, [2])
@@ -85,8 +92,9 @@ def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: t
 def test_a_mask_selects_elements_or_rows() -> None:
     numbers: Any = np.arange(6).reshape(3, 2)
     rows = np.array([True, False, True])
-    for x in (tf.constant(numbers), tf.Variable(numbers)):
-        tf.global_variables_initializer().run()
+    sources: list[Any] = [tf.constant(numbers), tf.Variable(numbers)]
+    tf.global_variables_initializer().run()
+    for x in sources:
         assert x[x > 2].eval().tolist() == [3, 4, 5]
         for mask in (rows, tf.constant(rows)):
             assert x[mask].shape.as_list() == [None, 2]

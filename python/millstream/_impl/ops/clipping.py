@@ -11,7 +11,7 @@ from millstream._impl.graph import scopes
 from millstream._impl.graph.arguments import INTEGERS, NUMBER, TENSOR, TENSORS, takes
 from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
-from millstream._impl.ops import array_ops, reductions
+from millstream._impl.ops import array_ops, operators, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
 
 
@@ -35,14 +35,14 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     axes
         Along which dimensions the norm is taken, by default all.
     name
-        Name of the scope.
+        Name of the result.
 
     Examples
     --------
     >>> tf.clip_by_norm([3.0, 4.0], 1.0).eval().round(3).tolist()
     [0.6000000238418579, 0.800000011920929]
     """
-    with scopes.name_scope(name, "clip_by_norm", [t]):
+    with scopes.name_scope(name, "clip_by_norm", [t]) as scope:
 
         def clip(values: Tensor) -> Tensor:
             total = reductions.reduce_sum(values * values, axes, keepdims=True)
@@ -50,7 +50,8 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
             some = gen_ops.greater(total, gen_ops.zeros_like(total))
             safe = array_ops.where(some, total, gen_ops.ones_like(total))
             length = array_ops.where(some, gen_ops.sqrt(safe), gen_ops.zeros_like(total))
-            return values * clip_norm / gen_ops.maximum(length, clip_norm)
+            longest = gen_ops.maximum(length, clip_norm)
+            return operators.true_divide(values * clip_norm, longest, scope)
 
         return _map_values(clip, t)
 
@@ -67,19 +68,20 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
     clip_norm
         The greatest Euclidean norm for each element.
     name
-        Name of the scope.
+        Name of the result.
 
     Examples
     --------
     >>> tf.clip_by_average_norm([3.0, 4.0], 0.5).eval().round(3).tolist()
     [0.6000000238418579, 0.800000011920929]
     """
-    with scopes.name_scope(name, "clip_by_average_norm", [t]):
+    with scopes.name_scope(name, "clip_by_average_norm", [t]) as scope:
 
         def clip(values: Tensor) -> Tensor:
             count = gen_ops.cast(gen_ops.size(values), values.dtype)
             length = gen_ops.sqrt(reductions.reduce_sum(values * values))
-            return values * clip_norm / gen_ops.maximum(length / count, clip_norm)
+            longest = gen_ops.maximum(length / count, clip_norm)
+            return operators.true_divide(values * clip_norm, longest, scope)
 
         return _map_values(clip, t)
 
