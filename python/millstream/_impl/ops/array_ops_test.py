@@ -76,6 +76,16 @@ def test_clipped_elements_have_the_name_that_they_are_given(function: Any) -> No
     assert function(rows, 1.0, name="rows").values.op.name == "rows"
 
 
+def test_the_tensors_that_are_clipped_together_have_numbered_names() -> None:
+    scope = "clip_by_global_norm"
+    clipped, _ = tf.clip_by_global_norm([tf.ones([2]), None, tf.zeros([1])], 1.0)
+    assert [t if t is None else t.op.name for t in clipped] == [
+        f"{scope}/{scope}/_0",
+        None,
+        f"{scope}/{scope}/_2",
+    ]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: tf.Session) -> None:
     x: Any = tf.placeholder(dtype, [2])

@@ -148,9 +148,14 @@ def clip_by_global_norm(
     (5.0, [0.6, 0.8])
     """
     length = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
-    with scopes.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None]):
+    given = [t for t in t_list if t is not None]
+    with scopes.name_scope(name, "clip_by_global_norm", given) as scope:
         scale = clip_norm * gen_ops.minimum(1.0 / length, 1.0 / clip_norm)
         # The inverse of an infinite norm is 0, which would pass for gradients that are all zero.
         scale = scale + 0.0 * length
-        clipped = [None if t is None else _map_values(lambda v: v * scale, t) for t in t_list]
+
+        def scaled(index: int, t: Any) -> Any:
+            return _map_values(lambda v: gen_ops.mul(v, scale, f"{scope}_{index}"), t)
+
+        clipped = [None if t is None else scaled(index, t) for index, t in enumerate(t_list)]
     return clipped, length
