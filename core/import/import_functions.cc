@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "core/graph/colocation.h"
 #include "core/graph/imported_node.h"
+#include "core/import/body_effects.h"
 #include "core/import/lower_control_flow.h"
 #include "core/import/lowering.h"
 #include "framework/op_registry.h"
@@ -413,9 +414,8 @@ StatusOr<Tensors> Expander::EffectsOf(const BoundFunction& function, int first,
       if (effect.node < 0 || present.insert(effect.node).second) effects.push_back(effect);
     }
   }
-  for (int k = first; k < static_cast<int>(plan_.nodes.size()); ++k) {
-    if (!plan_.nodes[k].op->is_stateful || !present.insert(k).second) continue;
-    effects.push_back(PlannedInput{k, TensorName::kControl, Output()});
+  for (const int k : BodyEffects(plan_, first)) {
+    if (present.insert(k).second) effects.push_back({k, TensorName::kControl, Output()});
   }
   return effects;
 }

@@ -239,6 +239,45 @@ TEST_F(ImportFunctionsTest, ACallEndsWhenTheEffectsOfTheBodyAreThere) {
   EXPECT_THAT(Fetch("read"), ElementsAre(5));
 }
 
+// Adds x to v where p is true, and gives x: an effect in a branch of the body.
+TEST_F(ImportFunctionsTest, ACallEndsWhereABranchOfTheBodyWithAnEffectDoesNotRun) {
+  const std::string dtype = R"(attr { key: "dtype" value { type: DT_FLOAT } })";
+  const std::string add = FunctionText(
+      "add",
+      R"(input_arg { name: "v" type: DT_RESOURCE } input_arg { name: "p" type: DT_BOOL }
+         input_arg { name: "x" type_attr: "T" } output_arg { name: "z" type_attr: "T" })",
+      BodyNode("of_v", "Switch", {"v", "p"}, R"(attr { key: "T" value { type: DT_RESOURCE } })") +
+          BodyNode("of_x", "Switch", {"x", "p"}) +
+          BodyNode("add", "AssignAddVariableOp", {"of_v:output_true:0", "of_x:output_true:0"},
+                   dtype) +
+          BodyNode("done", "Identity", {"of_x:output_true:0", "^add"}) +
+          BodyNode("merged", "Merge", {"of_x:output_false:0", "done:output:0"},
+                   absl::StrCat(kT, R"( attr { key: "N" value { i: 2 } })")),
+      Returns("merged:output:0"));
+  const std::string attrs =
+      R"(attr { key: "Tin" value { list { type: DT_RESOURCE type: DT_BOOL type: DT_FLOAT } } }
+         attr { key: "Tout" value { list { type: DT_FLOAT } } }
+         attr { key: "f" value { func { name: "add" attr { key: "T" value { type: DT_FLOAT } } } } })";
+  const auto less = [&](const std::string& name, const std::string& a, const std::string& b) {
+    return NodeText(name, "Less", {a, b}, kFloat) +
+           NodeText("is_" + name, "All", {name, "no_axis"}, "");
+  };
+  MustImport(absl::StrCat(
+      NodeText("v", "VarHandleOp", {}, dtype + R"(attr { key: "shape" value { shape {
+         dim { size: 1 } } } } attr { key: "shared_name" value { s: "v" } })"),
+      ConstText("one", {1}), ConstText("two", {2}),
+      NodeText("no_axis", "Const", {},
+               R"(attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value" value {
+                  tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 0 } } })"),
+      less("true", "one", "two"), less("false", "two", "one"),
+      NodeText("begin", "AssignVariableOp", {"v", "one"}, dtype),
+      NodeText("without", "StatefulPartitionedCall", {"v", "is_false", "two", "^begin"}, attrs),
+      NodeText("with", "StatefulPartitionedCall", {"v", "is_true", "two", "^without"}, attrs),
+      NodeText("read", "ReadVariableOp", {"v", "^with"}, dtype), LibraryText(add)));
+  EXPECT_THAT(Fetch("without"), ElementsAre(2));
+  EXPECT_THAT(Fetch("read"), ElementsAre(3));
+}
+
 // The check of what is called waits for what the call waits for.
 TEST_F(ImportFunctionsTest, TheBodyWaitsForTheCallsControlInputs) {
   MustImport(absl::StrCat(
