@@ -43,6 +43,9 @@ class Graph(GraphElements, CollectionStore):
         package.
     left_out
         Nodes that exports lack, because others stand for them; private to the package.
+    expansions
+        By the nodes of functional control flow that stand for others: these, which run in their
+        place; private to the package.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Graph(GraphElements, CollectionStore):
         self.kept: list[Any] = []
         self._finalized = False
         self.left_out: set[int] = set()  # nodes that others stand for; exports lack them
+        self.expansions: dict[int, list[int]] = {}
 
     # ---- Growing ----
 

@@ -213,12 +213,18 @@ class CondBranch(Enclosure):
         The predicate, a scalar of bool.
     taken
         The value of the predicate that takes this branch.
+    is_function
+        Whether the branch becomes a function. Its arguments are live where it runs, so the gradient
+        by what enters it is that by the argument.
     """
 
-    def __init__(self, graph: Graph, pivot: Tensor, pred: Tensor, taken: bool) -> None:
+    def __init__(
+        self, graph: Graph, pivot: Tensor, pred: Tensor, taken: bool, is_function: bool = False
+    ) -> None:
         super().__init__(graph, pivot)
         self.pred = pred
         self.taken = taken
+        self._is_function = is_function
         self.name = f"{graph.get_name_scope()}/cond_text{'' if taken else '_1'}"
 
     def note_made(self, node: int) -> None:
@@ -230,9 +236,13 @@ class CondBranch(Enclosure):
         value = tensor if self._outer is None else self._outer.inputs_of(name, [tensor])[0]
         # It stands with the value, whatever device the branch asks for.
         with self.graph.colocate_with(value.op, ignore_existing=True):
-            entered = self._add("Switch", name, [value, self.pred], ())
-        self.graph.note_in_branch(entered.node)
-        return entered.outputs[int(self.taken)]
+            if self._is_function:
+                tensor = self._add("Identity", name, [value], ()).outputs[0]
+            else:
+                entered = self._add("Switch", name, [value, self.pred], ())
+                tensor = entered.outputs[int(self.taken)]
+        self.graph.note_in_branch(tensor.op.node)
+        return tensor
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The ``CondContextDef``; None when the branch is not in `export_scope`."""

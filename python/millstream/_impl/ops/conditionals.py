@@ -90,13 +90,14 @@ def cond(
             graph.note_in_branch(tensor.op.node)
         results = []
         branches = []
+        is_node = modes.control_flow_v2_enabled()
         for function, pivot, value in ((true_fn, taken, True), (false_fn, other, False)):
-            branch = CondBranch(graph, pivot, decided, value)
+            branch = CondBranch(graph, pivot, decided, value, is_function=is_node)
             results.append(_build(branch, function, pivot, strict))
             branches.append(branch)
         (true_result, true_tensors), (false_result, false_tensors) = results
         _check_alike(true_result, false_result, true_tensors, false_tensors)
-        if modes.control_flow_v2_enabled():
+        if is_node:
             from millstream._impl.ops import functional_forms  # lazy: few programs ask for them
 
             tensors = (true_tensors, false_tensors)

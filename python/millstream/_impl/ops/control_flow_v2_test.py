@@ -197,3 +197,89 @@ def test_a_recurrent_network_trains(sess: Any) -> None:
     for _ in range(5):
         sess.run(train)
     assert sess.run(loss) < before
+
+
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_gradients_in_a_branch(sess: Any, is_outside: bool) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+    cube = x * x * x
+    y = tf.cond(pred, lambda: tf.gradients(cube if is_outside else x * x * x, x)[0], lambda: -x)
+    assert _nodes()["cond"] == "StatelessIf"
+    assert _again(sess, y, {pred: True, x: 3.0}) == 27.0
+    slope = tf.gradients(y, x)[0]
+    assert sess.run([y, slope], {pred: True, x: 3.0}) == [27.0, 18.0]
+    assert sess.run([y, slope], {pred: False, x: 3.0}) == [-3.0, -1.0]
+
+
+def test_gradients_in_a_branch_of_what_is_around_it(sess: Any) -> None:
+    a, b = (tf.placeholder(tf.bool, []) for _ in range(2))
+    x = tf.placeholder(tf.float32, [])
+
+    def outer() -> Any:
+        twice = 2.0 * x
+        square = twice * twice
+        return tf.cond(
+            b, lambda: tf.gradients(square * x, x)[0], lambda: tf.gradients(square, twice)[0]
+        )
+
+    y = tf.cond(a, outer, lambda: x)
+    assert sess.run(y, {a: True, b: True, x: 3.0}) == 12.0 * 9.0
+    assert sess.run(y, {a: True, b: False, x: 3.0}) == 12.0
+    assert sess.run(y, {a: False, b: False, x: 3.0}) == 3.0
+
+
+def test_gradients_in_a_branch_by_rows_of_a_variable(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    table = tf.get_variable("table", initializer=[[2.0], [3.0]], use_resource=True)
+
+    def slopes() -> Any:
+        rows = tf.gather(table, [1, 1])
+        return tf.convert_to_tensor(tf.gradients(rows * rows, table)[0])
+
+    y = tf.cond(pred, slopes, lambda: tf.identity(table))
+    sess.run(table.initializer)
+    assert sess.run(y, {pred: True}).tolist() == [[0.0], [12.0]]
+    assert sess.run(y, {pred: False}).tolist() == [[2.0], [3.0]]
+
+
+def test_gradients_in_a_branch_of_conditionals_and_loops_in_it(sess: Any) -> None:
+    a, b = (tf.placeholder(tf.bool, []) for _ in range(2))
+    v = tf.get_variable("v", initializer=3.0, use_resource=True)
+
+    def slope() -> Any:
+        chosen = tf.cond(b, lambda: v * v, lambda: -v)
+        y = tf.while_loop(lambda i, _: i < 2, lambda i, p: (i + 1, p * v), [0, chosen])[1]
+        return tf.gradients(y, v)[0]
+
+    y = tf.cond(a, slope, lambda: tf.identity(v))
+    sess.run(v.initializer)
+    # Of v^4 and of -v^3.
+    for feeds, expected in (({a: 1, b: 1}, 108.0), ({a: 1, b: 0}, -27.0), ({a: 0, b: 0}, 3.0)):
+        assert sess.run(y, feeds) == expected
+
+
+def test_training_in_a_branch(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    v = tf.get_variable("v", initializer=2.0)
+    optimizer = tf.train.GradientDescentOptimizer(0.25)
+    train = tf.cond(pred, lambda: optimizer.minimize(v * v), lambda: tf.no_op())
+    sess.run(v.initializer)
+    sess.run(train, {pred: False})
+    assert sess.run(v) == 2.0
+    sess.run(train, {pred: True})
+    assert sess.run(v) == 1.0
+
+
+def test_gradients_in_a_body_of_what_is_outside(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+    cube = x * x * x
+    y = tf.while_loop(
+        lambda i, _: i < 2, lambda i, a: (i + 1, tf.gradients(cube * a, x)[0]), [0, tf.ones([])]
+    )[1]
+    assert sess.run(y, {x: 2.0}) == 144.0
+    constant = tf.while_loop(
+        lambda i, _: i < 2, lambda i, a: (i + 1, tf.gradients(cube, x)[0]), [0, x]
+    )[1]
+    assert sess.run(constant, {x: 2.0}) == 12.0
+    assert "Enter" not in _nodes().values()

@@ -23,6 +23,70 @@ if TYPE_CHECKING:
     from millstream._impl.values.dtypes import DType
 
 
+class _Body:
+    """The nodes of a part of a graph as a function has them.
+
+    A node that stands for others is itself in the function, unless other nodes read those, as the
+    gradient of a conditional does; then those are in the function.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    nodes
+        The part.
+    """
+
+    def __init__(self, graph: Graph, nodes: Iterable[int]) -> None:
+        self._graph = graph
+        part = sorted(nodes)
+        kept = [node for node in part if node not in graph.left_out]
+        owners = {hidden: node for node in kept for hidden in graph.expansions.get(node, ())}
+        self._expanded = {
+            owners[needed]
+            for node in kept
+            if node not in graph.expansions
+            for needed in self._needed(node)
+            if needed in owners
+        }
+        self._hidden = {hidden for hidden, node in owners.items() if node in self._expanded}
+        numbers = sorted([*kept, *self._hidden])
+        self.operations = [graph.operation_of(node) for node in numbers]
+
+    def _needed(self, node: int) -> list[int]:
+        handle = self._graph.handle
+        return [*(packed >> 32 for packed in handle.node_inputs(node)), *handle.node_controls(node)]
+
+    def inputs_of(self, operation: Operation) -> tuple[Tensor, ...]:
+        """What the operation takes, unless that is known to be of the part."""
+        is_whole = operation.node in self._graph.expansions and not self._is_expanded(operation)
+        return () if is_whole else operation.inputs
+
+    def _is_expanded(self, operation: Operation) -> bool:
+        return operation.node in self._expanded or operation.node in self._hidden
+
+    def definition_of(self, operation: Operation) -> Any:
+        """The operation as ``NodeDef``."""
+        node = operation.node_def
+        if operation.node in self._expanded:
+            attrs = {key: value for key, value in node.attr.items() if key.startswith("_")}
+            node = type(node)(name=node.name, op="IdentityN", device=node.device)
+            for key, value in attrs.items():
+                node.attr[key].CopyFrom(value)
+            if operation.outputs:
+                _set_types(node, "T", [tensor.dtype for tensor in operation.outputs])
+            else:
+                node.op = "NoOp"
+        if node.op == "_ToBool" and node.attr["T"].type == _number_of(dtypes.bool):
+            node.op = "Identity"  # which every reader of the function knows
+        reads_hidden = not self._hidden.isdisjoint(self._needed(operation.node))
+        if self._is_expanded(operation) or reads_hidden:
+            del node.input[:]
+            node.input.extend(tensor.name for tensor in operation.inputs)
+            node.input.extend(f"^{control.name}" for control in operation.control_inputs)
+        return node
+
+
 class _Function:
     """The body of a function: nodes of a graph, and tensors that its arguments stand for.
 
@@ -30,7 +94,7 @@ class _Function:
     ----------
     name
         Of the function.
-    operations
+    body
         The nodes.
     arguments
         The dtype of each argument, and the tensors that it stands for.
@@ -41,7 +105,7 @@ class _Function:
     def __init__(
         self,
         name: str,
-        operations: Iterable[Operation],
+        body: _Body,
         arguments: Sequence[tuple[DType, Sequence[Tensor]]],
         results: Sequence[Tensor],
     ) -> None:
@@ -55,8 +119,8 @@ class _Function:
             for tensor in tensors:
                 self._arguments[tensor.name] = argument
                 self._producers[tensor.op.name] = argument
-        own = [operation for operation in operations if operation.name not in self._producers]
-        self._nodes = {operation.name: operation.node_def for operation in own}
+        own = [each for each in body.operations if each.name not in self._producers]
+        self._nodes = {operation.name: body.definition_of(operation) for operation in own}
         for node in self._nodes.values():
             self._add(node)
         for number, tensor in enumerate(results):
@@ -114,9 +178,48 @@ def _number_of(dtype: DType) -> int:
     return int(dtype.base_dtype.as_datatype_enum)
 
 
-def _operations(graph: Graph, nodes: Iterable[int]) -> list[Operation]:
-    """Those of the nodes that nothing stands for yet, in order."""
-    return [graph.operation_of(node) for node in sorted(nodes) if node not in graph.left_out]
+def _capture(
+    graph: Graph,
+    body: _Body,
+    part: set[int],
+    results: Iterable[Tensor],
+    captured: dict[Tensor, list[Tensor]],
+    frame: bytes = b"",
+) -> None:
+    """Add tensors from outside that a part reads or gives, as gradients in it do.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    body
+        The nodes of the part.
+    part
+        The numbers of all nodes of the part.
+    results
+        What the part gives.
+    captured
+        By tensors from outside: what they are in the part.
+    frame
+        The name of the loop, if the part is of one. What enters it is what it is outside.
+    """
+    entered = {tensor.op.node for tensors in captured.values() for tensor in tensors}
+    reads = [
+        tensor
+        for operation in body.operations
+        if operation.node not in entered
+        for tensor in body.inputs_of(operation)
+    ]
+    for tensor in [*reads, *results]:
+        if tensor.op.node in part or tensor.op.node in entered:
+            continue
+        outside = tensor
+        if tensor.op.type == "Enter" and tensor.op.get_attr("frame_name") == frame:
+            outside = tensor.op.inputs[0]
+            graph.left_out.add(tensor.op.node)
+        known = captured.setdefault(outside, [])
+        if tensor not in known:
+            known.append(tensor)
 
 
 def _set_types(node: Any, name: str, tensors: Iterable[DType]) -> None:
@@ -153,7 +256,9 @@ def _add_node(
     if branch is not None:
         for number in made:
             branch.note_made(number)
-    graph.left_out.update(number for number in made if number != operation.node)
+    hidden = [number for number in made if number != operation.node]
+    graph.expansions[operation.node] = hidden
+    graph.left_out.update(hidden)
     return list(operation.outputs)
 
 
@@ -174,20 +279,22 @@ def choose(
         The tensors that each gives.
     """
     pred = branches[0].pred
-    entered = [branch.entered() for branch in branches]
-    outside = list(dict.fromkeys([pred, *entered[0], *entered[1]]))
-    functions = []
-    for branch, inside, tensors in zip(branches, entered, results, strict=True):
-        # In its branch, the pivot is the predicate.
+    bodies = [_Body(graph, branch.own_nodes()) for branch in branches]
+    captured: list[dict[Tensor, list[Tensor]]] = []
+    for branch, body, tensors in zip(branches, bodies, results, strict=True):
         assert branch.pivot is not None
-        arguments = [
-            (tensor.dtype, [inside[tensor]] if tensor in inside else []) for tensor in outside
-        ]
-        arguments[0][1].append(branch.pivot)
+        inside = {pred: [branch.pivot]}  # the pivot is the predicate
+        for tensor, entered in branch.entered().items():
+            inside.setdefault(tensor, []).append(entered)
+        _capture(graph, body, branch.own_nodes(), tensors, inside)
+        captured.append(inside)
+    outside = list(dict.fromkeys([*captured[0], *captured[1]]))  # begins with the predicate
+    functions = []
+    for branch, body, inside, tensors in zip(branches, bodies, captured, results, strict=True):
+        arguments = [(tensor.dtype, inside.get(tensor, [])) for tensor in outside]
         word = "true" if branch.taken else "false"
         name = f"{scope.replace('/', '_')}_{word}_{graph.version}"
-        own = _operations(graph, branch.own_nodes())
-        functions.append(_Function(name, own, arguments, tensors))
+        functions.append(_Function(name, body, arguments, tensors))
     node = protos.message_class("NodeDef")()
     node.op = "If" if any(function.is_stateful for function in functions) else "StatelessIf"
     node.attr["Tcond"].type = _number_of(dtypes.bool)
@@ -234,23 +341,27 @@ def repeat(
     shapes
         Their shapes in all iterations.
     """
-    entered = frame.entered()
     own = frame.own_nodes()
+    captured = {key: [value] for key, value in frame.entered().items()}
+    bodies = [_Body(graph, own.intersection(made)) for made, _, _ in parts]
+    for body, (_, _, results) in zip(bodies, parts, strict=True):
+        _capture(graph, body, own, results, captured, frame.name.encode())
     version = graph.version
     functions = []
-    passed_on = list(entered.values())
-    for word, (made, variables, results) in zip(("cond", "body"), parts, strict=True):
-        arguments = [(tensor.dtype, [tensor]) for tensor in [*variables, *passed_on]]
+    passed_on = [tensors[0] for tensors in captured.values()]
+    for word, body, part in zip(("cond", "body"), bodies, parts, strict=True):
+        _, variables, results = part
+        arguments = [(tensor.dtype, [tensor]) for tensor in variables]
+        arguments += [(tensor.dtype, tensors) for tensor, tensors in captured.items()]
         name = f"{scope.replace('/', '_')}_{word}_{version}"
         given = [*results, *(passed_on if word == "body" else [])]
-        operations = _operations(graph, own.intersection(made))
-        functions.append(_Function(name, operations, arguments, given))
+        functions.append(_Function(name, body, arguments, given))
     node = protos.message_class("NodeDef")()
     is_stateful = any(function.is_stateful for function in functions)
     node.op = "While" if is_stateful else "StatelessWhile"
-    inputs = [*initial, *entered]
+    inputs = [*initial, *captured]
     _set_types(node, "T", [tensor.dtype for tensor in inputs])
-    _set_shapes(node, [*shapes, *(tensor.shape for tensor in entered)])
+    _set_shapes(node, [*shapes, *(tensor.shape for tensor in captured)])
     node.attr["parallel_iterations"].i = frame.parallel_iterations
     for key, function in zip(("cond", "body"), functions, strict=True):
         node.attr[key].func.name = function.definition.signature.name
