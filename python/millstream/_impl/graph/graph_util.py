@@ -15,8 +15,8 @@ from millstream._impl.values import dtypes
 
 _REFERENCE_VARIABLES = ("Variable", "VariableV2", "AutoReloadVariable")
 _VARIABLES = (*_REFERENCE_VARIABLES, "VarHandleOp")
-# Ops that hand their first input on.
-_PASS_ON = ("Identity", "Enter", "RefEnter")
+# Ops that hand their first input on; Merge also another one.
+_PASS_ON = ("Enter", "Exit", "Identity", "Merge", "NextIteration", "RefEnter", "Switch")
 
 
 def _check_graph_def(argument: str, value: Any) -> None:
@@ -174,6 +174,8 @@ def convert_variables_to_constants(
 ) -> Any:
     """The part of a graph that some nodes need, with variables as constants.
 
+    A handle may come to what reads it through a conditional or a loop.
+
     Parameters
     ----------
     sess
@@ -194,7 +196,8 @@ def convert_variables_to_constants(
     AssertionError
         The graph has no node of such a name.
     ValueError
-        A node takes the handle of a variable and does more than read it.
+        A node takes the handle of a variable and does more than read it, or a handle that may be
+        that of a variable that becomes a constant or of one that stays.
 
     Examples
     --------
@@ -265,30 +268,52 @@ class _Frozen:
         """The new nodes."""
         return [made for node in self._graph_def.node for made in self._anew(node)]
 
-    def _variable_of(self, source: str) -> Any:
-        """The variable whose handle an input is, or None."""
-        node = None if _is_control(source) else self._nodes.get(_node_of(source))
-        while node is not None and node.op in _PASS_ON:
-            node = self._nodes.get(_node_of(node.input[0]))
-        if node is None or node.op != "VarHandleOp":
+    def _dtype_of(self, source: str) -> Any:
+        """The type of the variable whose handle an input is, or None; of several, if it is."""
+        sources = [] if _is_control(source) else self._sources_of(_node_of(source))
+        frozen = [node.name in self._variables and node.op == "VarHandleOp" for node in sources]
+        if not any(frozen):
             return None
-        return self._variables.get(node.name)
+        if not all(frozen):
+            names = ", ".join(repr(node.name) for node in sources)
+            raise ValueError(
+                f"input_graph_def: {source!r} may come from {names}, of which some are variables "
+                "that become constants and some are not; expected all or none"
+            )
+        return sources[0].attr["dtype"].type
+
+    def _sources_of(self, name: str) -> list[Any]:
+        """The nodes that the value of a node may come from, behind those that hand it on."""
+        found = []
+        waiting, seen = [name], {name}
+        while waiting:
+            node = self._nodes.get(waiting.pop())
+            if node is None:
+                continue
+            if node.op not in _PASS_ON:
+                found.append(node)
+                continue
+            passed = node.input if node.op == "Merge" else node.input[:1]
+            names = [_node_of(each) for each in passed if not _is_control(each)]
+            waiting += [each for each in names if each not in seen]
+            seen.update(names)
+        return found
 
     def _anew(self, node: Any) -> list[Any]:
         if node.name in self._variables:
             return [self._constant(node)]
-        variable = self._variable_of(node.input[0]) if node.input else None
-        dtype = None if variable is None else variable.attr["dtype"].type
+        passes_on = node.op in _PASS_ON
+        dtype = self._dtype_of(node.name if passes_on else node.input[0]) if node.input else None
         if node.op == "ReadVariableOp" and dtype is not None:
             return [_node("Identity", node, node.input, T=dtype)]
-        if node.op in _PASS_ON and dtype is not None:
+        if passes_on and dtype is not None:
             passed = type(node)()
             passed.CopyFrom(node)
             passed.attr["T"].type = dtype
             return [passed]
         if node.op == "ResourceGather" and dtype is not None:
             return self._gather(node, dtype)
-        if any(self._variable_of(source) is not None for source in node.input):
+        if any(self._dtype_of(source) is not None for source in node.input):
             raise ValueError(
                 f"input_graph_def: the node {node.name!r} ({node.op}) takes the handle of a "
                 "variable that becomes a constant; only reads and gathers of such can stay"

@@ -106,6 +106,44 @@ def test_a_handle_that_is_written_to_is_an_error() -> None:
             tf.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
 
 
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables_that_conditionals_and_loops_read_are_frozen(use_resource: bool) -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        pred = tf.placeholder(tf.bool, [], name="pred")
+        w = tf.get_variable("w", initializer=3.0, use_resource=use_resource)
+        table = tf.get_variable("table", initializer=[5.0, 7.0], use_resource=use_resource)
+
+        def loop() -> Any:
+            return tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * w), [0, w])[1]
+
+        y = tf.cond(pred, lambda: loop() + tf.cond(pred, lambda: 1.0 * w, lambda: 0.0), lambda: -w)
+        z = tf.cond(pred, lambda: tf.gather(table, [1]), lambda: tf.gather(table, [0, 0]))
+        tf.add(y, z, name="y")
+        session.run(tf.global_variables_initializer())
+        frozen = tf.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+    assert not {"VariableV2", "VarHandleOp", "ReadVariableOp"} & set(_ops(frozen).values())
+    assert _run(frozen, "y:0", {"pred:0": True}).tolist() == [37.0]
+    assert _run(frozen, "y:0", {"pred:0": False}).tolist() == [2.0, 2.0]
+
+
+def test_a_handle_that_is_one_of_two_is_frozen_with_both() -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        pred = tf.placeholder(tf.bool, [], name="pred")
+        a, b = (tf.get_variable(name, initializer=1.0, use_resource=True) for name in "ab")
+        handles = [
+            tf.raw_ops.Switch(data=v.handle, pred=pred)[index] for index, v in enumerate((a, b))
+        ]
+        merged = tf.raw_ops.Merge(inputs=handles)
+        tf.raw_ops.ReadVariableOp(resource=merged[0], dtype=tf.float32, name="y")
+        session.run([a.assign(3.0), b.assign(5.0)])
+        convert = tf.graph_util.convert_variables_to_constants
+        frozen = convert(session, graph.as_graph_def(), ["y"])
+        with pytest.raises(ValueError, match=r"may come from '[ab]', '[ab]'"):
+            convert(session, graph.as_graph_def(), ["y"], variable_names_blacklist=["a"])
+    assert _run(frozen, "y:0", {"pred:0": False}) == 3.0
+    assert _run(frozen, "y:0", {"pred:0": True}) == 5.0
+
+
 def test_an_uninitialized_variable_is_an_error() -> None:
     with tf.Graph().as_default() as graph, tf.Session() as session:
         tf.identity(tf.Variable(1.0, name="v"), name="y")
