@@ -100,16 +100,18 @@ Status GraphCopy::Add(const StepItem& item) {
 }
 
 StatusOr<Output> GraphCopy::AddNew(const Node& like, absl::string_view name, absl::string_view op,
-                                   AttrMap attrs, std::vector<Output> inputs) {
+                                   AttrMap attrs, std::vector<Output> inputs,
+                                   std::vector<const Node*> controls) {
   NodeSpec spec;
   spec.name = graph_->UniqueName(name);
   spec.op = std::string(op);
   spec.attrs = std::move(attrs);
   spec.inputs = std::move(inputs);
+  spec.control_inputs = std::move(controls);
   spec.source = like.source();
   MS_ASSIGN_OR_RETURN(const Node* const node, graph_->AddNode(std::move(spec)));
   pruned_.nodes.push_back(node);
-  pruned_.controls.emplace_back();
+  pruned_.controls.push_back(node->control_inputs());
   return node->output(0);
 }
 

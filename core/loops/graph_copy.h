@@ -29,9 +29,10 @@ class GraphCopy {
   Status AddSource(const Output& value);
   // Adds a node of an op with one output, which reads values of this graph. It has the source line
   // of `like`. `name`: that of no node of the program, or of one that is not added; need not be
-  // free otherwise.
+  // free otherwise. `controls`: nodes of this graph that it waits for.
   StatusOr<Output> AddNew(const Node& like, absl::string_view name, absl::string_view op,
-                          AttrMap attrs, std::vector<Output> inputs);
+                          AttrMap attrs, std::vector<Output> inputs,
+                          std::vector<const Node*> controls = {});
   // Adds an AddN of these copies, which have the dtype of `like`'s output. Its node is named after
   // `like` and has its source line.
   StatusOr<Output> AddSum(const Node& like, std::vector<Output> terms);

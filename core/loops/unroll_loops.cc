@@ -88,9 +88,9 @@ class Iterations {
     }
   }
 
-  // `item`: that of the loop.
-  Status Add(const StepItem& item, int iterations) {
-    MS_RETURN_IF_ERROR(Begin());
+  // `item`: that of the loop. `waits`: nodes of the program that run before.
+  Status Add(const StepItem& item, int iterations, const std::vector<const Node*>& waits) {
+    MS_RETURN_IF_ERROR(Begin(waits));
     const auto frame = std::make_shared<const std::string>(item.loop->frame);
     for (int i = 0; i < iterations; ++i) {
       copy_.EnterIteration(frame, i);
@@ -107,7 +107,7 @@ class Iterations {
   }
 
  private:
-  Status Begin() {
+  Status Begin(const std::vector<const Node*>& waits) {
     for (const LoopInvariant& invariant : form_.invariants) {
       if (invariant.is_source) {
         MS_RETURN_IF_ERROR(copy_.AddSource(invariant.inside));
@@ -115,10 +115,25 @@ class Iterations {
         copy_.Bind(invariant.inside, copy_.Of(invariant.outside));
       }
     }
+    std::vector<const Node*> controls;
+    for (const Node* const node : waits) controls.push_back(copy_.Of(node));
     for (const CarriedValue& variable : form_.variables) {
-      values_.push_back(copy_.Of(variable.initial));
+      Output value = copy_.Of(variable.initial);
+      if (!controls.empty()) {
+        MS_ASSIGN_OR_RETURN(value, After(controls, variable, value));
+      }
+      values_.push_back(value);
     }
     return absl::OkStatus();
+  }
+
+  // The first value of the variable when these nodes have run.
+  StatusOr<Output> After(const std::vector<const Node*>& controls, const CarriedValue& variable,
+                         const Output& value) {
+    AttrMap attrs;
+    SetAttr(&attrs, "T", value.dtype());
+    const Node& merge = *variable.merge;
+    return copy_.AddNew(merge, merge.name(), "Identity", std::move(attrs), {value}, controls);
   }
 
   // What is added from now on reads the present value of the variable.
@@ -246,6 +261,32 @@ void LoopUnroller::AddStaticValues(const StepItem& item) {
   }
 }
 
+void LoopUnroller::AddWaiting(const StepItem& item) {
+  if (item.is_inner() || item.outputs.size() != 1 || !MayBeKnown(item.outputs[0].dtype())) return;
+  const auto waits = [&](const Output& input) { return waiting_.contains(input); };
+  if (!item.controls.empty() || absl::c_any_of(item.inputs, waits)) {
+    waiting_.insert(item.outputs[0]);
+  }
+}
+
+std::vector<const Node*> LoopUnroller::WaitsOf(const LoopForm& form) const {
+  absl::flat_hash_set<Output> reads = {form.condition->input(0)};
+  for (const StepItem& item : form.before) reads.insert(item.inputs.begin(), item.inputs.end());
+  std::vector<const Node*> waits;
+  const auto visit = [&](const Output& inside, const Output& outside) {
+    const Output source = BehindEnters(outside);
+    if (!reads.contains(inside) || !waiting_.contains(source)) return;
+    if (!absl::c_linear_search(waits, source.node)) waits.push_back(source.node);
+  };
+  for (const LoopInvariant& invariant : form.invariants) {
+    visit(invariant.inside, invariant.outside);
+  }
+  for (const CarriedValue& variable : form.variables) {
+    visit(variable.merge->output(0), variable.initial);
+  }
+  return waits;
+}
+
 KnownScalars LoopUnroller::Invariants(const LoopForm& form, bool* may_idle) const {
   const bool may_count_on = MayIdle(form);
   KnownScalars inside(&known_);
@@ -280,7 +321,10 @@ std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form)
     for (const StepItem& item : form.before) inside.AddResults(item);
     const std::optional<int64_t> goes_on = inside.Find(form.condition->input(0));
     if (!goes_on.has_value()) return std::nullopt;
-    if (*goes_on == 0) return course;
+    if (*goes_on == 0) {
+      course.waits = WaitsOf(form);
+      return course;
+    }
     for (const StepItem& item : form.body) inside.AddResults(item);
     for (size_t k = 0; k < form.variables.size(); ++k) {
       course.last[k] = inside.Find(form.variables[k].next->input(0));
@@ -291,6 +335,7 @@ std::optional<LoopUnroller::Course> LoopUnroller::CourseOf(const LoopForm& form)
 
 Status LoopUnroller::Add(const StepItem& item) {
   known_.AddResults(item);
+  AddWaiting(item);
   if (item.form == nullptr) {
     MS_RETURN_IF_ERROR(copy_.Add(item));
     AddStaticValues(item);
@@ -302,7 +347,7 @@ Status LoopUnroller::Add(const StepItem& item) {
     known_.Set(item.outputs[j], course->last[item.form->exits[j]]);
   }
   return Iterations(*item.form, sums_ && course->iterations > 1, course->may_idle, &copy_)
-      .Add(item, course->iterations);
+      .Add(item, course->iterations, course->waits);
 }
 
 }  // namespace millstream

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/loops/graph_copy.h"
 #include "core/loops/loop_form.h"
 #include "core/loops/step_items.h"
@@ -60,12 +61,18 @@ class LoopUnroller {
     int iterations = 0;
     bool may_idle = false;                     // some of them may run in vain
     std::vector<std::optional<int64_t>> last;  // of each variable
+    std::vector<const Node*> waits;            // of the program: what runs before the first one
   };
 
   std::optional<Course> CourseOf(const LoopForm& form) const;
   // What all iterations read, as far as it is known. Sets `may_idle` if it is known how far the
   // loop may count, and not how far it counts.
   KnownScalars Invariants(const LoopForm& form, bool* may_idle) const;
+  // Adds whether the item's output is a number that waits for other nodes than its inputs.
+  void AddWaiting(const StepItem& item);
+  // The nodes outside of the loop whose numbers say whether its iterations begin, and wait.
+  // Iterations that are known to begin read none of them.
+  std::vector<const Node*> WaitsOf(const LoopForm& form) const;
   // Adds what the shapes of the program say of an item that was added, as the first dimension of a
   // placeholder.
   void AddStaticValues(const StepItem& item);
@@ -76,6 +83,7 @@ class LoopUnroller {
   // elements.
   const bool static_values_hold_;
   KnownScalars known_;
+  absl::flat_hash_set<Output> waiting_;  // numbers with control inputs, also those behind others
 };
 
 }  // namespace millstream

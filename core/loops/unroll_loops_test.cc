@@ -27,12 +27,12 @@ MILLSTREAM_OP("TestMayFail")
 
 class UnrollLoopsTest : public RaiseLoopsTest {
  protected:
-  // A loop of `iterations` whose counter is variable 0 and begins with `start`.
-  Loop Repeat(const Output& start, int32_t iterations, const Outputs& others,
+  // A loop whose counter is variable 0, begins with `start` and ends with `limit`.
+  Loop Repeat(const Output& start, const Output& limit, const Outputs& others,
               const std::function<Outputs(const Outputs&)>& body) {
     Outputs initial = {start};
     initial.insert(initial.end(), others.begin(), others.end());
-    const Output end = Enter(Constant(Tensor::Scalar<int32_t>(iterations)), "loop", true);
+    const Output end = Enter(limit, "loop", true);
     const Output one = Enter(Constant(Tensor::Scalar<int32_t>(1)), "loop", true);
     return While(
         initial,
@@ -45,6 +45,10 @@ class UnrollLoopsTest : public RaiseLoopsTest {
           next.insert(next.end(), rest.begin(), rest.end());
           return next;
         });
+  }
+  Loop Repeat(const Output& start, int32_t iterations, const Outputs& others,
+              const std::function<Outputs(const Outputs&)>& body) {
+    return Repeat(start, Constant(Tensor::Scalar<int32_t>(iterations)), others, body);
   }
   Loop Repeat(int32_t iterations, const Outputs& others,
               const std::function<Outputs(const Outputs&)>& body) {
@@ -290,6 +294,38 @@ TEST_F(UnrollLoopsTest, WhatALoopWaitsForTellsItsErrorFirst) {
   ExpectError(Error(loop.exits[1], feeds(false)), absl::StatusCode::kInvalidArgument,
               {"assertion failed"});
   ExpectError(Error(loop.exits[1], feeds(true)), absl::StatusCode::kInvalidArgument, {"MatMul"});
+}
+
+// The feed does not fit in the loop, whose counter or whose limit waits for what refuses it.
+TEST_F(UnrollLoopsTest, WhatTheNumberOfIterationsWaitsForTellsItsErrorFirst) {
+  const Output given = Placeholder("given", DataType::kFloat, PartialShape::UnknownOfRank(2));
+  const Output fits = Placeholder("fits", DataType::kBool, PartialShape::Scalar());
+  const Node* const check = build.Variadic("Assert", {{fits}, {Constant(1)}});
+  const Output zero = Constant(Tensor::Scalar<int32_t>(0));
+  const Output three = Constant(Tensor::Scalar<int32_t>(3));
+  build.set_control_inputs({check});
+  const Output checked_zero = Op("Identity", {zero});
+  const Output checked_three = Constant(Tensor::Scalar<int32_t>(3));
+  build.set_control_inputs({});
+  const Output inside = Enter(given, "loop", true);
+  const auto step = [&](const Outputs& v) { return Outputs{Op("MatMul", {v[1], inside})}; };
+  const Output from_checked = Repeat(checked_zero, three, {Matrix()}, step).exits[1];
+  const Output to_checked =
+      Repeat(zero, Op("Add", {checked_three, three}), {Matrix()}, step).exits[1];
+  const Tensor narrow = *Tensor::Create(DataType::kFloat, Shape({3, 2}));
+  const auto feeds = [&](const Tensor& value, bool says_so) {
+    return std::vector<Feed>{{given, value}, {fits, Tensor::Scalar<bool>(says_so)}};
+  };
+  for (const Output& last : {from_checked, to_checked}) {
+    EXPECT_EQ(Count("_Loop", {last}, feeds(value_, true)), 0);
+    ExpectTheSameNumbers(last, feeds(value_, true));
+    for (const bool says_so : {false, true}) {
+      std::vector<Feed> wrong = feeds(narrow, says_so);
+      wrong.push_back({Matrix(), value_});
+      ExpectError(Error(last, wrong), absl::StatusCode::kInvalidArgument,
+                  {says_so ? "MatMul" : "assertion failed"});
+    }
+  }
 }
 
 TEST_F(UnrollLoopsTest, AConstantMayBeFed) {
