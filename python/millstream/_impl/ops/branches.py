@@ -291,10 +291,17 @@ class LoopFrame(Enclosure):
         """A node was made for a gradient: it is in the loop if it reads or waits for what is."""
         handle = self.graph.handle
         needed = [packed >> 32 for packed in handle.node_inputs(node)]
-        if not self._inside.isdisjoint([*needed, *handle.node_controls(node)]):
+        reads_inside = not self._inside.isdisjoint([*needed, *handle.node_controls(node)])
+        if reads_inside or self.is_entry(self.graph.operation_of(node)):
             self.note_made(node)
         elif self._outer is not None:
             self._outer.note_gradient(node)
+
+    def is_entry(self, operation: Operation) -> bool:
+        """Whether the operation passes a tensor from outside into the loop."""
+        if operation.type != "Enter":
+            return False
+        return bool(operation.get_attr("frame_name") == self.name.encode())
 
     def variable(self, value: Tensor, name: str) -> Tensor:
         """A loop variable as it comes into the first iteration.

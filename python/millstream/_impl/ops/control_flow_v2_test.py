@@ -283,3 +283,26 @@ def test_gradients_in_a_body_of_what_is_outside(sess: Any) -> None:
     )[1]
     assert sess.run(constant, {x: 2.0}) == 12.0
     assert "Enter" not in _nodes().values()
+
+
+def test_gradients_in_a_body_of_loops_and_conditionals_in_it(sess: Any) -> None:
+    x = tf.placeholder(tf.float32, [])
+
+    def body(i: Any, v: Any) -> tuple[Any, Any]:
+        def inner(j: Any, a: Any) -> tuple[Any, Any]:
+            return j + 1, tf.cond(j > 0, lambda: a * v, lambda: a * x)
+
+        y = tf.while_loop(lambda j, _: j < 2, inner, [0, v])[1]
+        return i + 1, tf.gradients(y, v)[0]
+
+    y = tf.while_loop(lambda i, _: i < 2, body, [0, x])[1]
+    # v becomes 2 v x, twice.
+    assert sess.run([y, tf.gradients(y, x)[0]], {x: 3.0}) == [108.0, 108.0]
+
+
+def test_gradients_in_a_body_of_a_loop_around_it(sess: Any) -> None:
+    """The rows of a Jacobian, one in each iteration."""
+    x = tf.constant([1.0, 2.0, 3.0])
+    cubes = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * x), [0, x])[1]
+    rows = tf.map_fn(lambda k: tf.gradients(cubes[k], x)[0], tf.range(3), dtype=tf.float32)
+    np.testing.assert_array_equal(sess.run(rows), np.diag([3.0, 12.0, 27.0]))

@@ -184,7 +184,7 @@ def _capture(
     part: set[int],
     results: Iterable[Tensor],
     captured: dict[Tensor, list[Tensor]],
-    frame: bytes = b"",
+    frame: LoopFrame | None = None,
 ) -> None:
     """Add tensors from outside that a part reads or gives, as gradients in it do.
 
@@ -201,22 +201,23 @@ def _capture(
     captured
         By tensors from outside: what they are in the part.
     frame
-        The name of the loop, if the part is of one. What enters it is what it is outside.
+        The loop, if the part is of one.
     """
     entered = {tensor.op.node for tensors in captured.values() for tensor in tensors}
-    reads = [
-        tensor
-        for operation in body.operations
-        if operation.node not in entered
-        for tensor in body.inputs_of(operation)
-    ]
+    reads: list[Tensor] = []
+    for operation in body.operations:
+        if frame is not None and frame.is_entry(operation):
+            reads += operation.outputs
+        elif operation.node not in entered:
+            reads += body.inputs_of(operation)
     for tensor in [*reads, *results]:
-        if tensor.op.node in part or tensor.op.node in entered:
+        if tensor.op.node in entered:
             continue
         outside = tensor
-        if tensor.op.type == "Enter" and tensor.op.get_attr("frame_name") == frame:
+        if frame is not None and frame.is_entry(tensor.op):
             outside = tensor.op.inputs[0]
-            graph.left_out.add(tensor.op.node)
+        elif tensor.op.node in part:
+            continue
         known = captured.setdefault(outside, [])
         if tensor not in known:
             known.append(tensor)
@@ -345,7 +346,7 @@ def repeat(
     captured = {key: [value] for key, value in frame.entered().items()}
     bodies = [_Body(graph, own.intersection(made)) for made, _, _ in parts]
     for body, (_, _, results) in zip(bodies, parts, strict=True):
-        _capture(graph, body, own, results, captured, frame.name.encode())
+        _capture(graph, body, own, results, captured, frame)
     version = graph.version
     functions = []
     passed_on = [tensors[0] for tensors in captured.values()]

@@ -230,6 +230,18 @@ def test_gradients_in_a_body(sess: Any) -> None:
     np.testing.assert_allclose(sess.run(y, {x: 1.0}), 2.0, rtol=1e-6)
 
 
+def test_gradients_in_a_body_of_a_loop_in_it(sess: Any) -> None:
+    x = _placeholder()
+
+    def body(i: Any, v: Any) -> Any:
+        (cube,) = _for(2, lambda j, a: a * v, v)
+        return tf.gradients(cube, v)[0]
+
+    (y,) = _for(2, body, x)
+    # v becomes 3 v^2, twice.
+    assert sess.run([y, tf.gradients(y, x)[0]], {x: 2.0}) == [432.0, 864.0]
+
+
 def test_gradients_in_a_body_of_what_is_outside(sess: Any) -> None:
     """The rows of a Jacobian, one in each iteration."""
     x = tf.constant([1.0, 2.0, 3.0], tf.float64)
