@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from millstream import _runtime
@@ -232,6 +232,21 @@ class CondBranch(Enclosure):
         super().note_made(node)
         self.graph.note_in_branch(node)
 
+    def is_left_by(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the gradients of these tensors are made outside: see `around_functions`."""
+        if not self._is_function or any(each.op.node in self._inside for each in tensors):
+            return False
+        waiting = [each.op.node for each in tensors]
+        seen = set(waiting)
+        while waiting:
+            node = waiting.pop()
+            if node in self.graph.left_out:
+                return True
+            needed = {packed >> 32 for packed in self.graph.handle.node_inputs(node)} - seen
+            seen |= needed
+            waiting += needed
+        return False
+
     def _enter(self, tensor: Tensor, name: str) -> Tensor:
         value = tensor if self._outer is None else self._outer.inputs_of(name, [tensor])[0]
         # It stands with the value, whatever device the branch asks for.
@@ -253,6 +268,22 @@ class CondBranch(Enclosure):
     def add_to(self, message: Any) -> None:
         """Fill a ``ControlFlowContextDef``."""
         message.cond_ctxt.CopyFrom(self.to_proto())
+
+
+@contextmanager
+def around_functions(graph: Graph, tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Within the block, new nodes are where gradients of the tensors can be.
+
+    Outside of a branch that becomes a function, if there is an ``If`` or ``While`` on the way to
+    the tensors outside of it: the gradients read nodes that run in the place of that one, and those
+    of a branch that is not taken have no values that the function could take as arguments.
+    """
+    with ExitStack() as blocks:
+        part = graph.state.branch
+        while isinstance(part, CondBranch) and part.is_left_by(tensors):
+            blocks.enter_context(part.outside())
+            part = graph.state.branch
+        yield
 
 
 class LoopFrame(Enclosure):

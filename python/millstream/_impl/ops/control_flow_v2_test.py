@@ -306,3 +306,14 @@ def test_gradients_in_a_body_of_a_loop_around_it(sess: Any) -> None:
     cubes = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * x), [0, x])[1]
     rows = tf.map_fn(lambda k: tf.gradients(cubes[k], x)[0], tf.range(3), dtype=tf.float32)
     np.testing.assert_array_equal(sess.run(rows), np.diag([3.0, 12.0, 27.0]))
+
+
+def test_gradients_in_a_branch_of_conditionals_and_loops_around_it(sess: Any) -> None:
+    a, b = (tf.placeholder(tf.bool, []) for _ in range(2))
+    x = tf.placeholder(tf.float32, [])
+    chosen = tf.cond(b, lambda: x * x, lambda: -x)
+    y = tf.while_loop(lambda i, _: i < 2, lambda i, p: (i + 1, p * x), [0, chosen])[1]
+    slope = tf.cond(a, lambda: 2.0 * tf.gradients(y, x)[0], lambda: x)
+    # Of x^4 and of -x^3.
+    for feeds, expected in (({a: 1, b: 1}, 216.0), ({a: 1, b: 0}, -54.0), ({a: 0, b: 0}, 3.0)):
+        assert sess.run(slope, {**feeds, x: 3.0}) == expected

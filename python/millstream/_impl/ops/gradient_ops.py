@@ -14,6 +14,7 @@ from millstream._impl.graph.convert import convert_to_tensor, graph_of
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.graph.variable_tensor import handle_of
 from millstream._impl.ops import array_creation
+from millstream._impl.ops.branches import around_functions
 from millstream._impl.ops.gradient_functions import GradientCalls, unpacked_gradient
 from millstream._impl.values import dtypes
 
@@ -167,7 +168,12 @@ def gradients(
     sources = [_differentiable(x) for x in x_list]
     stops = [_differentiable(t) for t in _listed(stop_gradients)]
     graph = graph_of([*targets, *sources, *stops])
-    with graph.as_default(), graph.name_scope(name or "gradients") as scope:
+    given = [*targets, *(dy for dy in weights if isinstance(dy, Tensor))]
+    with (
+        graph.as_default(),
+        graph.name_scope(name or "gradients") as scope,
+        around_functions(graph, given),
+    ):
         pairs = [
             (y, None if dy is None else _weight(graph, y, dy))
             for y, dy in zip(targets, weights, strict=True)
