@@ -158,7 +158,7 @@ def slice_by_key(tensor: Any, key: Any, name: str = "strided_slice") -> Any:
     """
     graph = tensor.graph
     if _is_mask(key):
-        from millstream._impl.ops.selection import boolean_mask  # lazy: few programs have masks
+        from millstream._impl.ops.masks import boolean_mask  # lazy: few programs have masks
 
         with graph.as_default():
             return boolean_mask(tensor, key)
