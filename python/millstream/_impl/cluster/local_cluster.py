@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import pathlib
 import queue
+import random
 import signal
 import socket
 import subprocess
@@ -28,6 +31,8 @@ if os.getppid() != int(sys.argv[1]):
 os.execvp(sys.argv[2], sys.argv[2:])
 """
 _LAUNCHER = [sys.executable, "-I", "-S", "-c", _LAUNCH]
+_FIRST_PORT = 10_000  # services have fixed numbers below, mostly
+_LEAST_PORTS = 1_000  # fewer are soon taken
 _SIGNALLED = 128  # what shells add to the number of the signal that ended a program
 
 
@@ -36,17 +41,38 @@ def print_line(task: str, line: str) -> None:
     print(f"{task}| {line}", flush=True)
 
 
+def _ports_of_servers() -> Sequence[int]:
+    """Ports to choose from; 0 stands for the system's choice.
+
+    These are the ports that the system gives to no connection: one that it does could be taken
+    before its task listens there, and while a task that was lost is started again.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        text = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+        first, last = (int(word) for word in text.split())
+        ports = max(range(_FIRST_PORT, first), range(last + 1, 1 << 16), key=len)
+        if len(ports) >= _LEAST_PORTS:
+            return ports
+    return [0]
+
+
 def free_addresses(count: int) -> list[str]:
     """Addresses of this machine at which nobody listens, at the port or on this host alone.
 
     A task that has no network's library takes only the name of its address on this host: its port
     stays free, and would be given to others.
     """
+    ports = _ports_of_servers()
     addresses: list[str] = []
     # All are held until the last one is found, so that they differ.
     with contextlib.ExitStack() as held:
         while len(addresses) < count:
-            port = held.enter_context(socket.create_server(("localhost", 0)))
+            try:
+                port = held.enter_context(socket.create_server(("localhost", random.choice(ports))))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                continue
             address = f"localhost:{port.getsockname()[1]}"
             name = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
             # The name that a server takes (distributed_runtime/host_transport.cc).

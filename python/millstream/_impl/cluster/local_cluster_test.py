@@ -180,3 +180,12 @@ def test_an_address_whose_name_on_this_host_is_taken_is_not_free(
     assert ports == []
     assert len(set(found)) == 2
     assert taken not in found
+
+
+def test_an_address_has_a_port_that_the_system_gives_to_no_connection() -> None:
+    text = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    first, last = (int(word) for word in text.split())
+    if first < 11_000 and last > 64_535:
+        pytest.skip(f"the system gives ports {first} to {last}, nearly all, to connections")
+    ports = [int(address.rpartition(":")[2]) for address in free_addresses(50)]
+    assert not [port for port in ports if first <= port <= last]
