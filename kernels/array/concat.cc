@@ -25,7 +25,8 @@ struct Part {
 constexpr uint32_t kAtOnce = 32;
 
 // Whether inputs are joined row by row of the output. Not where rows are so short that StridedCopy
-// has loops for them, nor so long that threads cannot share them out.
+// has loops for them, nor so long that threads cannot share them out, nor where all rows are one
+// input's, which are copied as one piece.
 bool AreJoinedByRow(const ms::Frame& frame, uint32_t first, uint32_t count, int64_t outer,
                     const ms::View& output) {
   constexpr int64_t kLeastBytes = 32;
@@ -33,11 +34,14 @@ bool AreJoinedByRow(const ms::Frame& frame, uint32_t first, uint32_t count, int6
   if (outer == 1 || output.dtype() == MS_STRING) return false;
   const auto element_size = static_cast<int64_t>(ms::ElementSize(output.dtype()));
   if (output.size() / outer * element_size > kMostBytes) return false;
+  uint32_t parts = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const int64_t size = frame.input(first + i).size();
-    if (size > 0 && size / outer * element_size < kLeastBytes) return false;
+    if (size == 0) continue;
+    if (size / outer * element_size < kLeastBytes) return false;
+    ++parts;
   }
-  return true;
+  return parts > 1;
 }
 
 // Row after row of the output, so that it is written from its first byte to its last.

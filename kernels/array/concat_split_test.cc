@@ -57,7 +57,7 @@ TEST(ConcatV2Test, JoinsLargeTensorsAlongAnyAxis) {
 TEST(ConcatV2Test, JoinsRowsOfAnyLengthOfManyTensors) {
   constexpr int64_t kOuter = 37;
   for (const int64_t least : {1, 31, 32, 33, 120, 900}) {
-    for (const int64_t count : {1, 2, 33, 70}) {
+    for (const int64_t count : {1, 2, 3, 33, 70}) {
       KernelTester t("ConcatV2");
       t.Attr("T", MS_UINT8).Attr("Tidx", MS_INT32);
       std::vector<std::vector<uint8_t>> rows(static_cast<size_t>(kOuter));
