@@ -225,12 +225,40 @@ class CondBranch(Enclosure):
         self.pred = pred
         self.taken = taken
         self._is_function = is_function
+        self._not_taken: set[int] = set()  # what enters the other branch
         self.name = f"{graph.get_name_scope()}/cond_text{'' if taken else '_1'}"
 
     def note_made(self, node: int) -> None:
         """A node was made in the branch."""
         super().note_made(node)
         self.graph.note_in_branch(node)
+
+    def note_gradient(self, node: int) -> None:
+        """A node was made for a gradient: it is in the branch if it runs only where that is taken.
+
+        The gradient of what enters the branch is a Merge with zeros for the other branch, and runs
+        in any case. It has to enter the branch where something there takes it.
+        """
+        if self._is_function or self._is_reached(node):
+            self.note_made(node)
+        elif self._outer is not None:
+            self._outer.note_gradient(node)
+
+    def _is_reached(self, node: int) -> bool:
+        """Whether the node reads or waits for what runs only where the branch is taken."""
+        handle = self.graph.handle
+        if not self._inside.isdisjoint(handle.node_controls(node)):
+            return True
+        inside = [
+            packed >> 32 in self._inside and packed not in self._not_taken
+            for packed in handle.node_inputs(node)
+        ]
+        operation = self.graph.operation_of(node)
+        # That of a loop runs when its first input is there; any other has one for each branch.
+        chooses = operation.type == "Merge" and all(
+            tensor.op.type != "NextIteration" for tensor in operation.inputs
+        )
+        return all(inside) if chooses else any(inside)
 
     def is_left_by(self, tensors: Sequence[Tensor]) -> bool:
         """Whether the gradients of these tensors are made outside: see `around_functions`."""
@@ -256,6 +284,7 @@ class CondBranch(Enclosure):
             else:
                 entered = self._add("Switch", name, [value, self.pred], ())
                 tensor = entered.outputs[int(self.taken)]
+                self._not_taken.add(entered.outputs[int(not self.taken)].packed)
         self.graph.note_in_branch(tensor.op.node)
         return tensor
 

@@ -196,6 +196,65 @@ def test_gradients_of_nested_conditionals_and_of_rows(sess: Any) -> None:
         np.testing.assert_array_equal(sess.run(dense, {p: a, q: b}), expected)
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_gradient_by_what_is_outside_is_of_its_branch(sess: Any, taken: bool) -> None:
+    p = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float64, [])
+    slope, other = lambda: tf.gradients(x * x * x, x)[0], lambda: -x
+    y = tf.cond(p, *((slope, other) if taken else (other, slope)))
+    results = [y, tf.gradients(y, x)[0]]
+    assert sess.run(results, {p: taken, x: 3.0}) == [27.0, 18.0]
+    assert sess.run(results, {p: not taken, x: 3.0}) == [-3.0, -1.0]
+    # What comes out of a branch is dead where that is not taken, and so is what enters it.
+    merged = _operation("cond/Merge")
+    assert [tensor.op.type for tensor in merged.inputs] == (
+        ["Neg", "Switch"] if taken else ["Switch", "Neg"]
+    )
+
+
+def test_gradients_in_nested_branches(sess: Any) -> None:
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    x, z = (tf.placeholder(tf.float64, []) for _ in range(2))
+
+    def outer() -> Any:
+        product = x * z
+
+        def inner() -> Any:
+            square = product * product
+            return tf.gradients(product * x, product)[0] + tf.gradients(square, x)[0]
+
+        return tf.cond(q, inner, lambda: tf.gradients(x * product, x)[0])
+
+    y = tf.cond(p, outer, lambda: z)
+    results = [y, *tf.gradients(y, [x, z])]
+    # x + 2 x z^2, 2 x z, and z.
+    for a, b, expected in (
+        (True, True, [102.0, 51.0, 40.0]),
+        (True, False, [20.0, 10.0, 4.0]),
+        (False, True, [5.0, 0.0, 1.0]),
+    ):
+        assert sess.run(results, {p: a, q: b, x: 2.0, z: 5.0}) == expected
+
+
+def test_gradients_in_a_branch_of_a_loop_of_what_is_outside(sess: Any) -> None:
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    x, z = (tf.placeholder(tf.float64, []) for _ in range(2))
+    w = tf.cond(q, lambda: x * x * z, lambda: x * z)
+
+    def body(k: Any, a: Any) -> Any:
+        return k + 1, tf.cond(p, lambda: a + tf.gradients(w, x)[0], lambda: a * 2.0)
+
+    y = tf.while_loop(lambda k, _: k < 2, body, [0, z])[1]
+    results = [y, *tf.gradients(y, [x, z])]
+    # z + 2 2 x z, z + 2 z, and 4 z.
+    for a, b, expected in (
+        (True, True, [45.0, 20.0, 9.0]),
+        (True, False, [15.0, 0.0, 3.0]),
+        (False, True, [20.0, 0.0, 4.0]),
+    ):
+        assert sess.run(results, {p: a, q: b, x: 2.0, z: 5.0}) == expected
+
+
 def test_training_goes_through_a_conditional(sess: Any) -> None:
     training = tf.placeholder(tf.bool, [])
     w = tf.get_variable("w", initializer=1.0)
