@@ -317,3 +317,11 @@ def test_gradients_in_a_branch_of_conditionals_and_loops_around_it(sess: Any) ->
     # Of x^4 and of -x^3.
     for feeds, expected in (({a: 1, b: 1}, 216.0), ({a: 1, b: 0}, -54.0), ({a: 0, b: 0}, 3.0)):
         assert sess.run(slope, {**feeds, x: 3.0}) == expected
+
+
+def test_no_gradient_from_a_branch_through_a_conditional_around_it(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+    chosen = tf.cond(pred, lambda: x * x, lambda: -x)
+    with pytest.raises(NotImplementedError, match="goes through 'cond', which is outside"):
+        tf.cond(pred, lambda: tf.gradients(chosen * x, x)[0], lambda: x)
