@@ -27,9 +27,7 @@ warning = public("logging.warning")(_logger.warning)
 error = public("logging.error")(_logger.error)
 fatal = public("logging.fatal")(_logger.critical)
 
-_LEVEL = Kind(
-    "a level or its name", lambda value: isinstance(value, str) or INTEGER.accepts(value)
-)
+_LEVEL = Kind("a level or its name", lambda value: isinstance(value, str) or INTEGER.accepts(value))
 
 # How often each place of the program has called log_every_n or log_first_n.
 _counts: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
