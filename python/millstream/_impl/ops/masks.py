@@ -59,7 +59,9 @@ def boolean_mask(
         if shape.ndims is not None:
             shape[first:end].assert_is_compatible_with(chosen.shape)
         sizes = gen_ops.shape(values)
-        joined = gen_ops.concat_v2([sizes[:first], [-1], sizes[end:]], 0)
+        # Not -1, which stands for no size if another dimension is empty.
+        rows = gen_ops.prod(sizes[first:end], 0, keep_dims=True)
+        joined = gen_ops.concat_v2([sizes[:first], rows, sizes[end:]], 0)
         flat = gen_ops.reshape(values, joined)
         if shape.ndims is not None:
             count = shape[first:end].num_elements()

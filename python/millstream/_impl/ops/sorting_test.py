@@ -59,6 +59,13 @@ def test_a_mask_chooses_slices(session: tf.Session, is_static: bool) -> None:
             assert chosen.shape.ndims == got.ndim
 
 
+@pytest.mark.parametrize("is_static", [False, True])
+def test_a_mask_chooses_slices_that_have_no_elements(session: tf.Session, is_static: bool) -> None:
+    x = tf.placeholder(tf.float32, [3, 0] if is_static else None)
+    for chosen in (tf.boolean_mask(x, [True, False, True]), x[np.array([True, False, True])]):
+        assert session.run(chosen, {x: np.zeros([3, 0])}).shape == (2, 0)
+
+
 def test_a_mask_has_a_shape_of_the_tensor() -> None:
     x = tf.zeros([2, 3])
     with pytest.raises(ValueError, match="mask cannot be scalar"):
