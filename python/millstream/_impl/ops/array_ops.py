@@ -54,7 +54,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     input
         The tensor, which may be sparse.
     name
-        Name of the result.
+        Name of the result; for a sparse tensor, of the scope that the result is in.
     out_type
         int32 or int64.
 
@@ -69,7 +69,8 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
     array([1, 3], dtype=int32)
     """
     if isinstance(input, _SPARSE):
-        return gen_ops.cast(input.dense_shape, out_type, name=name)
+        with scopes.name_scope(name, "Shape", [input.dense_shape]):
+            return gen_ops.cast(input.dense_shape, out_type)
     return gen_ops.shape(input, out_type, name)
 
 
@@ -117,7 +118,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     3
     """
     if isinstance(input, _SPARSE):
-        return gen_ops.prod(gen_ops.cast(input.dense_shape, out_type), 0, name=name)
+        with scopes.name_scope(name, "Size", [input.dense_shape]) as scope:
+            return gen_ops.prod(gen_ops.cast(input.dense_shape, out_type), 0, name=scope)
     return gen_ops.size(input, out_type, name)
 
 
@@ -140,7 +142,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     2
     """
     if isinstance(input, _SPARSE):
-        return gen_ops.size(input.dense_shape, name=name)
+        return gen_ops.size(input.dense_shape, name=name or "Rank")
     return gen_ops.rank(input, name)
 
 

@@ -109,6 +109,25 @@ def test_functions_that_keep_zero_map_the_elements(function: Any) -> None:
     np.testing.assert_array_equal(_dense(mapped), _run(function(_DENSE)))
 
 
+@pytest.mark.parametrize("function", [tf.math.bessel_i0e, tf.math.bessel_i1e])
+def test_elements_that_are_not_given_stay_zero(function: Any) -> None:
+    mapped = function(_sparse(_DENSE))
+    values = np.where(_DENSE == 0, 0, _run(function(_DENSE)))
+    np.testing.assert_array_equal(_dense(mapped), values)
+
+
+def test_sizes_of_sparse_tensors_have_names() -> None:
+    with tf.Graph().as_default():
+        x = tf.SparseTensor([[0, 1]], [1.0], [2, 3])
+        sizes = [tf.shape(x), tf.size(x), tf.rank(x)]
+        assert [size.op.name for size in sizes] == ["Shape/Cast", "Size", "Rank"]
+        named = [tf.shape(x, name="a"), tf.size(x, name="b"), tf.rank(x, name="c")]
+        assert [size.op.name for size in named] == ["a/Cast", "b", "c"]
+        value = tf.SparseTensorValue([[0, 1]], [1.0], [2, 3])
+        sizes = [tf.shape(value), tf.size(value), tf.rank(value)]
+        assert [size.op.name for size in sizes] == ["Shape_1/Cast", "Size_1", "Rank_1"]
+
+
 def test_sizes_are_those_of_the_dense_tensor() -> None:
     x = _sparse(_DENSE)
     for one in (x, tf.SparseTensorValue(*_run([x.indices, x.values, x.dense_shape]))):

@@ -198,10 +198,12 @@ def or_sparse(
 ) -> Callable[_Parameters, _Result]:
     """Let a function of one tensor take a sparse one: then it maps the elements that are given.
 
+    The elements that are not given stay 0, even if the function gives another value for 0.
+
     Parameters
     ----------
     function
-        Works element by element, and gives 0 for 0.
+        Works element by element.
     """
 
     def values_of(value: Any) -> Any:
