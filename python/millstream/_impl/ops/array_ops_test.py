@@ -99,6 +99,31 @@ def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: t
     assert session.run(clipped[0], {x: [1.0, 2.0]}).tolist() == pytest.approx([2 / 3, 4 / 3])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_norm_that_is_nan_makes_its_elements_nan(dtype: type, session: tf.Session) -> None:
+    x = np.array([[1, np.nan], [3, 4], [0, 0]], dtype)
+    clipped = session.run(tf.clip_by_norm(x, 1.0, axes=[1]))
+    np.testing.assert_allclose(clipped, [[np.nan, np.nan], [0.6, 0.8], [0, 0]], rtol=1e-6)
+    assert np.isnan(session.run(tf.clip_by_norm(x, 1.0))).all()
+
+
+def test_elements_are_clipped_to_a_norm_of_zero(session: tf.Session) -> None:
+    clipped, _ = tf.clip_by_global_norm([tf.constant([3.0, 4.0])], 0.0)
+    assert session.run(clipped[0]).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("gradients", [[], [None, None]])
+def test_the_norm_of_no_tensors_is_zero(gradients: list[Any], session: tf.Session) -> None:
+    clipped, norm = tf.clip_by_global_norm(gradients, 1.0)
+    assert clipped == gradients
+    assert session.run(norm) == 0
+
+
+def test_a_norm_has_no_more_dimensions_than_what_it_clips() -> None:
+    with pytest.raises(ValueError, match=r"incompatible|not compatible"):
+        tf.clip_by_norm(tf.ones([2]), tf.ones([2, 1]))
+
+
 def test_a_mask_selects_elements_or_rows() -> None:
     numbers: Any = np.arange(6).reshape(3, 2)
     rows = np.array([True, False, True])

@@ -13,6 +13,7 @@ from millstream._impl.graph.convert import convert_to_tensor
 from millstream._impl.graph.operation import Tensor
 from millstream._impl.ops import array_ops, operators, reductions
 from millstream._impl.ops.indexed_slices import IndexedSlices
+from millstream._impl.values import dtypes
 
 
 def _map_values(function: Any, t: Any) -> Any:
@@ -25,6 +26,8 @@ def _map_values(function: Any, t: Any) -> Any:
 @takes(t=TENSOR, clip_norm=NUMBER, axes=INTEGERS)
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """A tensor scaled down so that its Euclidean norm is at most `clip_norm`.
+
+    Where the norm is NaN, all elements that it is of become NaN.
 
     Parameters
     ----------
@@ -49,9 +52,13 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
             # The root of 0 has no gradient; where all elements are 0, nothing is scaled.
             some = gen_ops.greater(total, gen_ops.zeros_like(total))
             safe = array_ops.where(some, total, gen_ops.ones_like(total))
-            length = array_ops.where(some, gen_ops.sqrt(safe), gen_ops.zeros_like(total))
+            # Where the sum is not above 0, it is 0 or NaN, and its root is the same.
+            length = array_ops.where(some, gen_ops.sqrt(safe), total)
             longest = gen_ops.maximum(length, clip_norm)
-            return operators.true_divide(values * clip_norm, longest, scope)
+            product = values * clip_norm
+            # Else the norm has more dimensions than the tensor, and so would the result.
+            values.shape.assert_is_compatible_with(product.shape)
+            return operators.true_divide(product, longest, scope)
 
         return _map_values(clip, t)
 
@@ -94,7 +101,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     Parameters
     ----------
     t_list
-        Tensors, slices, or None, which count for nothing.
+        Tensors, slices, or None, which count for nothing; the norm of no tensors is 0.
     name
         Name of the scope.
 
@@ -104,13 +111,15 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     5.0
     """
     tensors = [t for t in t_list if t is not None]
-    if not tensors:
-        raise ValueError("t_list: expected at least one tensor")
     with scopes.name_scope(name, "global_norm", tensors):
         values = [
             t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t) for t in tensors
         ]
-        halves = gen_ops.pack([gen_ops.l2_loss(value) for value in values])
+        halves = (
+            gen_ops.pack([gen_ops.l2_loss(value) for value in values])
+            if values
+            else convert_to_tensor([], dtypes.float32)
+        )
         return gen_ops.sqrt(reductions.reduce_sum(halves) * 2.0, name="global_norm")
 
 
@@ -150,7 +159,9 @@ def clip_by_global_norm(
     length = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
     given = [t for t in t_list if t is not None]
     with scopes.name_scope(name, "clip_by_global_norm", given) as scope:
-        scale = clip_norm * gen_ops.minimum(1.0 / length, 1.0 / clip_norm)
+        # A tensor, for the norm may be the number 0, whose inverse is infinite.
+        one = convert_to_tensor(1.0, length.dtype)
+        scale = clip_norm * gen_ops.minimum(1.0 / length, one / clip_norm)
         # The inverse of an infinite norm is 0, which would pass for gradients that are all zero.
         scale = scale + 0.0 * length
 
