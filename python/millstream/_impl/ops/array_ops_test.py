@@ -101,9 +101,10 @@ def test_an_infinite_norm_makes_all_clipped_elements_nan(dtype: type, session: t
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_norm_that_is_nan_makes_its_elements_nan(dtype: type, session: tf.Session) -> None:
-    x = np.array([[1, np.nan], [3, 4], [0, 0]], dtype)
+    x: Any = np.array([[1, np.nan], [3, 4], [0, 0]], dtype)
     clipped = session.run(tf.clip_by_norm(x, 1.0, axes=[1]))
-    np.testing.assert_allclose(clipped, [[np.nan, np.nan], [0.6, 0.8], [0, 0]], rtol=1e-6)
+    expected: Any = [[np.nan, np.nan], [0.6, 0.8], [0, 0]]
+    np.testing.assert_allclose(clipped, expected, rtol=1e-6)
     assert np.isnan(session.run(tf.clip_by_norm(x, 1.0))).all()
 
 
