@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/import/export_calls.h"
 #include "core/import/export_refs.h"
 #include "core/import/import_plan.h"
 #include "framework/message.h"
@@ -131,8 +132,11 @@ Status CloseLoops(Graph* graph, const std::vector<LoopInput>& inputs,
 
 bool IsHidden(const Node& node) { return node.imported() != nullptr && node.imported()->hidden; }
 
+// True if exports have another node in the place of a hidden one.
+bool HasStandIn(const Node& node) { return IsHidden(node) && !IsOfBody(node); }
+
 const std::string& NodeName(const Node& node) {
-  return IsHidden(node) ? node.imported()->stands_for : node.name();
+  return HasStandIn(node) ? node.imported()->stands_for : node.name();
 }
 
 // The op that a graph outside of the runtime has. An internal op on handles has the name of the op
@@ -153,10 +157,17 @@ std::string OutsideOp(const Node& node) {
   return is_reference ? OutsideOp(op) : op.name;
 }
 
+// True for a node of a body that gives a bool as it is, which every reader calls Identity.
+bool IsIdentity(const Graph& graph, const Node& node) {
+  return node.op().name == "_ToBool" && node.input(0).dtype() == DataType::kBool &&
+         graph.Facts(node.input(0)).shape == PartialShape::Scalar();
+}
+
 // Op, inputs and attributes of a node that runs as it is.
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
   const std::optional<ReferenceForm> form = ReferenceFormOf(node);
   message->set_op(form.has_value() ? form->op->name : OutsideOp(node));
+  if (IsIdentity(graph, node)) message->set_op("Identity");
   for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
   for (const Node* control : graph.ControlInputs(&node)) {
     message->add_input(absl::StrCat("^", NodeName(*control)));
@@ -189,11 +200,13 @@ PartialShape OutsideShape(const Graph& graph, const Output& output, absl::string
   return graph.Facts(output).shape;
 }
 
+// `open_calls` are the names of imported nodes that are written as they run, with their bodies.
 Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
-                   proto::NodeDef* message) {
+                   const absl::flat_hash_set<std::string>& open_calls, proto::NodeDef* message) {
   message->set_name(node.name());
   message->set_device(graph.Device(&node));
-  const bool as_imported = node.imported() != nullptr && !IsHidden(node);
+  const bool as_imported =
+      node.imported() != nullptr && !IsHidden(node) && !open_calls.contains(node.name());
   Status status =
       as_imported ? ImportedToProto(graph, node, message) : OwnToProto(graph, node, message);
   if (!status.ok()) return AnnotateWithNode(status, node);
@@ -207,7 +220,7 @@ Status NodeToProto(const Graph& graph, const Node& node, bool with_shapes,
 }  // namespace
 
 std::string ExportedName(const Output& output) {
-  const int first = IsHidden(*output.node) ? output.node->imported()->first_output : 0;
+  const int first = HasStandIn(*output.node) ? output.node->imported()->first_output : 0;
   const std::string& name = NodeName(*output.node);
   return first + output.index == 0 ? name : absl::StrCat(name, ":", first + output.index);
 }
@@ -241,9 +254,11 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
 
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes) {
   proto::GraphDef def;
+  const absl::flat_hash_set<std::string> open_calls = OpenCalls(graph);
   for (const Node* node : graph.nodes()) {
-    if (IsHidden(*node)) continue;
-    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, with_shapes, def.add_node()));
+    const bool is_of_open = IsOfBody(*node) && open_calls.contains(node->imported()->stands_for);
+    if (IsHidden(*node) && !is_of_open) continue;
+    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, with_shapes, open_calls, def.add_node()));
   }
   def.mutable_versions()->set_producer(graph.producer_version());
   const std::string library = graph.library();
@@ -257,9 +272,10 @@ StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes) {
 StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
                                   const std::string& device) {
   proto::GraphDef def;
+  const absl::flat_hash_set<std::string> open_calls = CallersOf(nodes);
   for (const Node* node : nodes) {
     proto::NodeDef* const added = def.add_node();
-    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, /*with_shapes=*/false, added));
+    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, /*with_shapes=*/false, open_calls, added));
     added->set_device(device);
   }
   def.mutable_versions()->set_producer(graph.producer_version());
@@ -268,7 +284,7 @@ StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const No
 
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node) {
   proto::NodeDef message;
-  MS_RETURN_IF_ERROR(NodeToProto(graph, node, /*with_shapes=*/false, &message));
+  MS_RETURN_IF_ERROR(NodeToProto(graph, node, /*with_shapes=*/false, {}, &message));
   return ToBinary(message);
 }
 

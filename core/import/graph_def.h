@@ -49,12 +49,15 @@ struct ImportResult {
 StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
                                       const ImportOptions& options = ImportOptions());
 // The graph as a serialized GraphDef. Equal graphs give equal bytes. Nodes that an import rewrote
-// are written in their original form.
+// are written in their original form; one whose body other nodes read, with the nodes of the body
+// (export_calls.h).
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes = false);
-// The given nodes of the graph as a serialized GraphDef. Each node has the device `device`.
+// The given nodes of the graph as a serialized GraphDef. Each node has the device `device`. Calls
+// that have nodes of their bodies here are written as they run.
 StatusOr<std::string> ExportNodes(const Graph& graph, const std::vector<const Node*>& nodes,
                                   const std::string& device);
-// The name of a tensor of the graph in an exported GraphDef: "v", "v:1".
+// The name of a tensor of the graph in an exported GraphDef: "v", "v:1". For the nodes of bodies,
+// in one that has them.
 std::string ExportedName(const Output& output);
 // One node of the graph as a serialized NodeDef.
 StatusOr<std::string> ExportNodeDef(const Graph& graph, const Node& node);

@@ -483,7 +483,14 @@ class Graph(GraphElements, CollectionStore):
         if from_version:
             del found.node[:from_version]
         if self.left_out:
-            names = {self._operations[node].name for node in self.left_out}
+            # Where other nodes read what a node stands for, the export has that too.
+            expanded = {
+                hidden
+                for node, made in self.expansions.items()
+                if node not in self.left_out
+                for hidden in made
+            }
+            names = {self._operations[node].name for node in self.left_out - expanded}
             kept = [node for node in found.node if node.name not in names]
             del found.node[:]
             found.node.extend(kept)
