@@ -157,10 +157,12 @@ std::string OutsideOp(const Node& node) {
   return is_reference ? OutsideOp(op) : op.name;
 }
 
-// True for a node of a body that gives a bool as it is, which every reader calls Identity.
+// True for the condition of an If or While that is a bool. Others than the runtime read it as the
+// Identity that it is of the scalar that their conditions must be.
 bool IsIdentity(const Graph& graph, const Node& node) {
-  return node.op().name == "_ToBool" && node.input(0).dtype() == DataType::kBool &&
-         graph.Facts(node.input(0)).shape == PartialShape::Scalar();
+  if (node.op().name != "_ToBool" || node.input(0).dtype() != DataType::kBool) return false;
+  const PartialShape shape = graph.Facts(node.input(0)).shape;
+  return !shape.known_rank() || shape.rank() == 0;
 }
 
 // Op, inputs and attributes of a node that runs as it is.

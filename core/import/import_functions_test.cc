@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/gradients/gradients.h"
@@ -104,6 +105,12 @@ class ImportFunctionsTest : public SessionTest {
     EXPECT_TRUE(def.ParseFromString(ExportGraphDef(graph).value()));
     return def;
   }
+  absl::flat_hash_map<std::string, proto::NodeDef> ExportedByName() {
+    absl::flat_hash_map<std::string, proto::NodeDef> nodes;
+    const proto::GraphDef def = Exported();
+    for (const proto::NodeDef& node : def.node()) nodes[node.name()] = node;
+    return nodes;
+  }
   // a = (1, 2), b = (3, -1), call = polynomial(a, b).
   static std::string PolynomialGraph() {
     return absl::StrCat(ConstText("a", {1, 2}), ConstText("b", {3, -1}),
@@ -186,6 +193,36 @@ TEST_F(ImportFunctionsTest, ACallIsExportedAsItCame) {
   EXPECT_EQ(def.library().function_size(), 1);
   Graph again;
   EXPECT_TRUE(ImportGraphDef(&again, def.SerializeAsString()).ok());
+}
+
+TEST_F(ImportFunctionsTest, ACallWhoseBodyIsReadIsExportedAsItRuns) {
+  MustImport(PolynomialGraph());
+  Op("Neg", {Tensor("call/square")});
+  auto nodes = ExportedByName();
+  EXPECT_EQ(nodes.size(), 7);
+  EXPECT_EQ(nodes["call"].op(), "IdentityN");
+  EXPECT_THAT(nodes["call"].input(), ElementsAre("call/product"));
+  EXPECT_THAT(nodes["call/sum"].input(), ElementsAre("a", "b"));
+  EXPECT_THAT(nodes["Neg"].input(), ElementsAre("call/square"));
+  ImportOptions options;
+  options.prefix = "again";
+  ASSERT_TRUE(ImportGraphDef(&graph, ExportGraphDef(graph).value(), options).ok());
+  EXPECT_THAT(Fetch("again/call"), ElementsAre(16, 2));
+  EXPECT_THAT(Fetch("again/Neg"), ElementsAre(-16, -1));
+}
+
+TEST_F(ImportFunctionsTest, ACallWhoseBodyAnotherOneTakesIsExportedAsItRuns) {
+  MustImport(PolynomialGraph());
+  proto::GraphDef other = Exported();
+  other.mutable_node()->DeleteSubrange(0, 2);
+  other.mutable_node(0)->set_name("later");
+  ImportOptions options;
+  options.input_map = {{"a", Tensor("call/square")}, {"b", Tensor("b")}};
+  ASSERT_TRUE(ImportGraphDef(&graph, other.SerializeAsString(), options).ok());
+  auto nodes = ExportedByName();
+  EXPECT_EQ(nodes["call"].op(), "IdentityN");
+  EXPECT_EQ(nodes["later"].op(), "PartitionedCall");
+  EXPECT_THAT(nodes["later"].input(), ElementsAre("call/square", "b"));
 }
 
 TEST_F(ImportFunctionsTest, LaterImportsCallFunctionsOfTheGraph) {

@@ -325,3 +325,73 @@ def test_no_gradient_from_a_branch_through_a_conditional_around_it(sess: Any) ->
     chosen = tf.cond(pred, lambda: x * x, lambda: -x)
     with pytest.raises(NotImplementedError, match="goes through 'cond', which is outside"):
         tf.cond(pred, lambda: tf.gradients(chosen * x, x)[0], lambda: x)
+
+
+def _cubed_or_negated(pred: Any, x: Any) -> Any:
+    return tf.cond(pred, lambda: x * x * x, lambda: -x)
+
+
+def _repeated(pred: Any, x: Any) -> Any:
+    del pred
+    return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [0, x])[1]
+
+
+def _chosen_in_a_loop_in_a_branch(pred: Any, x: Any) -> Any:
+    def body(i: Any, a: Any) -> Any:
+        return i + 1, tf.cond(i > 1, lambda: a * x, lambda: a + x)
+
+    return tf.cond(pred, lambda: tf.while_loop(lambda i, _: i < 3, body, [0, x])[1], lambda: -x)
+
+
+def _slope_in_a_branch(pred: Any, x: Any) -> Any:
+    def slope() -> Any:
+        return tf.gradients(tf.cond(x > 1.0, lambda: x * x * x, lambda: -x * x), x)[0]
+
+    return tf.cond(pred, slope, lambda: x)
+
+
+@pytest.mark.parametrize(
+    "build", [_cubed_or_negated, _repeated, _chosen_in_a_loop_in_a_branch, _slope_in_a_branch]
+)
+def test_gradients_are_exported(sess: Any, build: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float64, [])
+    y = build(pred, x)
+    before = tf.get_default_graph().as_graph_def()
+    assert {"If", "While", "StatelessIf", "StatelessWhile"} & {node.op for node in before.node}
+    slope = tf.gradients(y, x)[0]
+    second = tf.gradients(slope, x)[0]
+    nodes = _nodes()
+    assert nodes[y.op.name] == "IdentityN"
+    assert "_ToBool" not in nodes.values()
+    for value in (True, False):
+        for tensor in (y, slope, second):
+            feeds = {pred: value, x: 3.0}
+            assert _again(sess, tensor, feeds) == sess.run(tensor, feeds)
+
+
+def test_conditionals_whose_nodes_nothing_reads_are_exported_as_nodes(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+    chosen = _cubed_or_negated(pred, x)
+    y = tf.cond(pred, lambda: chosen * x, lambda: x)
+    slope = tf.gradients(chosen, x)[0]
+    assert _nodes()[y.op.name] == "StatelessIf"
+    for value, expected in ((True, [81.0, 27.0]), (False, [3.0, -1.0])):
+        feeds = {pred: value, x: 3.0}
+        assert [_again(sess, tensor, feeds) for tensor in (y, slope)] == expected
+
+
+def test_a_conditional_in_a_meta_graph_trains(sess: Any) -> None:
+    pred = tf.placeholder(tf.bool, [], name="pred")
+    v = tf.get_variable("v", initializer=2.0)
+    loss = tf.cond(pred, lambda: v * v, lambda: 3.0 * v)
+    tf.train.GradientDescentOptimizer(0.25).minimize(loss, name="train")
+    exported = tf.train.export_meta_graph()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.train.import_meta_graph(exported)
+        session.run(tf.global_variables_initializer())
+        session.run("train", {"pred:0": True})
+        assert session.run("v:0") == 1.0
+        session.run("train", {"pred:0": False})
+        assert session.run("v:0") == 0.25
