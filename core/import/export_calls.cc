@@ -41,9 +41,9 @@ absl::flat_hash_set<std::string> CallersOf(const std::vector<const Node*>& nodes
   return callers;
 }
 
-absl::flat_hash_set<std::string> OpenCalls(const Graph& graph) {
+absl::flat_hash_set<std::string> OpenCalls(const Graph& graph,
+                                           const std::vector<const Node*>& nodes) {
   absl::flat_hash_set<std::string> open;
-  const std::vector<const Node*> nodes = graph.nodes();
   if (CallersOf(nodes).empty()) return open;
   for (const Node* node : nodes) {
     const bool is_of_body = IsOfBody(*node);

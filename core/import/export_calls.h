@@ -16,9 +16,11 @@ bool IsOfBody(const Node& node);
 // The names of the imported nodes whose bodies have nodes in `nodes`.
 absl::flat_hash_set<std::string> CallersOf(const std::vector<const Node*>& nodes);
 
-// Those of which other nodes read or await a node of the body, as the gradient of a conditional
-// does. An imported node alone does not have what these read, so an export writes the body.
-absl::flat_hash_set<std::string> OpenCalls(const Graph& graph);
+// Those of `nodes`, all of the graph, of which other nodes read or await a node of the body, as the
+// gradient of a conditional does. An imported node alone does not have what these read, so an
+// export writes the body.
+absl::flat_hash_set<std::string> OpenCalls(const Graph& graph,
+                                           const std::vector<const Node*>& nodes);
 
 }  // namespace millstream
 

@@ -169,7 +169,6 @@ bool IsIdentity(const Graph& graph, const Node& node) {
 Status OwnToProto(const Graph& graph, const Node& node, proto::NodeDef* message) {
   const std::optional<ReferenceForm> form = ReferenceFormOf(node);
   message->set_op(form.has_value() ? form->op->name : OutsideOp(node));
-  if (IsIdentity(graph, node)) message->set_op("Identity");
   for (const Output& input : node.inputs()) message->add_input(ExportedName(input));
   for (const Node* control : graph.ControlInputs(&node)) {
     message->add_input(absl::StrCat("^", NodeName(*control)));
@@ -256,11 +255,14 @@ StatusOr<ImportResult> ImportGraphDef(Graph* graph, absl::string_view bytes,
 
 StatusOr<std::string> ExportGraphDef(const Graph& graph, bool with_shapes) {
   proto::GraphDef def;
-  const absl::flat_hash_set<std::string> open_calls = OpenCalls(graph);
-  for (const Node* node : graph.nodes()) {
+  const std::vector<const Node*> nodes = graph.nodes();
+  const absl::flat_hash_set<std::string> open_calls = OpenCalls(graph, nodes);
+  for (const Node* node : nodes) {
     const bool is_of_open = IsOfBody(*node) && open_calls.contains(node->imported()->stands_for);
     if (IsHidden(*node) && !is_of_open) continue;
-    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, with_shapes, open_calls, def.add_node()));
+    proto::NodeDef* const added = def.add_node();
+    MS_RETURN_IF_ERROR(NodeToProto(graph, *node, with_shapes, open_calls, added));
+    if (is_of_open && IsIdentity(graph, *node)) added->set_op("Identity");
   }
   def.mutable_versions()->set_producer(graph.producer_version());
   const std::string library = graph.library();

@@ -44,8 +44,7 @@ class Graph(GraphElements, CollectionStore):
     left_out
         Nodes that exports lack, because others stand for them; private to the package.
     expansions
-        By the nodes of functional control flow that stand for others: these, which run in their
-        place; private to the package.
+        By nodes that stand for others: these, which run in their place; private to the package.
 
     Examples
     --------
@@ -483,14 +482,9 @@ class Graph(GraphElements, CollectionStore):
         if from_version:
             del found.node[:from_version]
         if self.left_out:
-            # Where other nodes read what a node stands for, the export has that too.
-            expanded = {
-                hidden
-                for node, made in self.expansions.items()
-                if node not in self.left_out
-                for hidden in made
-            }
-            names = {self._operations[node].name for node in self.left_out - expanded}
+            owners = self.expansions.keys() - self.left_out  # exported as what others read of them
+            shown = {hidden for owner in owners for hidden in self.expansions[owner]}
+            names = {self._operations[node].name for node in self.left_out - shown}
             kept = [node for node in found.node if node.name not in names]
             del found.node[:]
             found.node.extend(kept)
