@@ -9,6 +9,8 @@ import pytest
 
 import millstream as tf
 
+_RAW_OPS: Any = tf.raw_ops  # its functions are made when they are first used
+
 
 def _ops(graph_def: Any) -> dict[str, str]:
     return {node.name: node.op for node in graph_def.node}
@@ -131,10 +133,10 @@ def test_a_handle_that_is_one_of_two_is_frozen_with_both() -> None:
         pred = tf.placeholder(tf.bool, [], name="pred")
         a, b = (tf.get_variable(name, initializer=1.0, use_resource=True) for name in "ab")
         handles = [
-            tf.raw_ops.Switch(data=v.handle, pred=pred)[index] for index, v in enumerate((a, b))
+            _RAW_OPS.Switch(data=v.handle, pred=pred)[index] for index, v in enumerate((a, b))
         ]
-        merged = tf.raw_ops.Merge(inputs=handles)
-        tf.raw_ops.ReadVariableOp(resource=merged[0], dtype=tf.float32, name="y")
+        merged = _RAW_OPS.Merge(inputs=handles)
+        _RAW_OPS.ReadVariableOp(resource=merged[0], dtype=tf.float32, name="y")
         session.run([a.assign(3.0), b.assign(5.0)])
         convert = tf.graph_util.convert_variables_to_constants
         frozen = convert(session, graph.as_graph_def(), ["y"])
