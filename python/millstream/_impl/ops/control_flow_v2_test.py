@@ -319,12 +319,20 @@ def test_gradients_in_a_branch_of_conditionals_and_loops_around_it(sess: Any) ->
         assert sess.run(slope, {**feeds, x: 3.0}) == expected
 
 
-def test_no_gradient_from_a_branch_through_a_conditional_around_it(sess: Any) -> None:
-    pred = tf.placeholder(tf.bool, [])
+def test_a_gradient_from_a_branch_goes_through_a_conditional_around_it(sess: Any) -> None:
+    pred, asked = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
     x = tf.placeholder(tf.float32, [])
     chosen = tf.cond(pred, lambda: x * x, lambda: -x)
-    with pytest.raises(NotImplementedError, match="goes through 'cond', which is outside"):
-        tf.cond(pred, lambda: tf.gradients(chosen * x, x)[0], lambda: x)
+    slope = tf.cond(asked, lambda: tf.gradients(chosen * x, x)[0], lambda: x)
+    weighted = tf.cond(asked, lambda: tf.gradients(chosen, x, grad_ys=2.0 * x)[0], lambda: x)
+    found = {
+        (a, b): sess.run([slope, weighted], {pred: a, asked: b, x: 3.0})
+        for a in (True, False)
+        for b in (True, False)
+    }
+    assert found[True, True] == [27.0, 36.0]
+    assert found[False, True] == [-6.0, -6.0]
+    assert found[True, False] == found[False, False] == [3.0, 3.0]
 
 
 def _cubed_or_negated(pred: Any, x: Any) -> Any:

@@ -156,13 +156,7 @@ class _Function:
         argument = self._arguments.get(f"{name}:{index or 0}")
         if argument is not None:
             return argument
-        node = self._nodes.get(name)
-        if node is None:
-            raise NotImplementedError(
-                f"a gradient in a function of tf.cond goes through {name!r}, which is outside of "
-                "it, from a tensor of the function; expected one from a tensor outside of it, or "
-                "tf.disable_control_flow_v2()"
-            )
+        node = self._nodes[name]
         place = int(index or 0)
         for output in op_defs.op_def(node.op).output_arg:
             count = _count_of(output, node)
