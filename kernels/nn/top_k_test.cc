@@ -163,11 +163,12 @@ std::vector<std::vector<T>> RowsInOrder(int64_t size) {
   std::vector<std::vector<T>> rows(8, std::vector<T>(static_cast<size_t>(size)));
   for (int64_t i = 0; i < size; ++i) {
     const auto at = static_cast<size_t>(i);
+    const int64_t step = i / 100;
     rows[0][at] = static_cast<T>(i);
     rows[1][at] = static_cast<T>(-i);
     rows[2][at] = T(7);                              // all equal
-    rows[3][at] = static_cast<T>(i / 100);           // in rising steps
-    rows[4][at] = static_cast<T>(-(i / 100));        // in falling steps
+    rows[3][at] = static_cast<T>(step);              // in rising steps
+    rows[4][at] = static_cast<T>(-step);             // in falling steps
     rows[5][at] = static_cast<T>(i * 37 % 1000);     // again and again
     rows[6][at] = std::numeric_limits<T>::lowest();  // of integers, the key 0
     rows[7][at] = i < size - 40 ? std::numeric_limits<T>::lowest() : T(1);
